@@ -1,0 +1,90 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target: an async method of a non-Sendable class runs in its caller's isolation, so that the parts of a lane
+/// (connections, queues) can have async methods without being actors of their own.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .treatAllWarnings(as: .error),
+]
+
+func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name + "Tests", dependencies: [.byName(name: name)] + dependencies, swiftSettings: settings)
+}
+
+let package = Package(
+    name: "livepush",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "livepush", targets: ["livepush"]),
+    ],
+    targets: [
+        .systemLibrary(
+            name: "CLibevent",
+            pkgConfig: "libevent_openssl",
+            providers: [.apt(["libevent-dev"]), .brew(["libevent"])],
+        ),
+        .systemLibrary(name: "CHTTPParser", providers: [.apt(["libhttp-parser-dev"]), .brew(["http-parser"])]),
+        .systemLibrary(
+            name: "CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])],
+        ),
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])],
+        ),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+
+        module("Logging", []),
+        module("EventLoop", ["CLibevent"]),
+        module("VerbatimJSON", []),
+        module("HTTPServer", ["EventLoop", "Logging", "CHTTPParser", "CLibevent"]),
+        module("PostgresClient", ["EventLoop", "Logging", "CLibpq", "CLibevent"]),
+        module("LiveActivity", ["VerbatimJSON", "COpenSSL"]),
+        module("APNs", ["EventLoop", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"]),
+        module("Gateway", ["APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "VerbatimJSON", "COpenSSL", "CZlib"]),
+        module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "VerbatimJSON"]),
+        module("ClientAPI", ["Gateway", "HTTPServer", "LiveActivity", "VerbatimJSON"]),
+        module(
+            "APNsSimulator",
+            ["EventLoop", "HTTPServer", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"],
+        ),
+        .executableTarget(
+            name: "livepush",
+            dependencies: [
+                "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
+                "PostgresClient", "TencentIM", "VerbatimJSON",
+            ],
+            swiftSettings: settings,
+        ),
+
+        .target(
+            name: "TestSupport",
+            dependencies: ["EventLoop", "Logging"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings,
+        ),
+        tests("Logging", []),
+        tests("EventLoop", ["TestSupport"]),
+        tests("VerbatimJSON", []),
+        tests("HTTPServer", ["EventLoop", "TestSupport"]),
+        tests("PostgresClient", ["EventLoop", "TestSupport"]),
+        tests("LiveActivity", ["VerbatimJSON"]),
+        tests("APNs", ["COpenSSL", "EventLoop", "TestSupport", "VerbatimJSON"]),
+        tests("Gateway", ["APNs", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
+        tests("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "TestSupport", "VerbatimJSON"]),
+        tests("ClientAPI", ["Gateway", "HTTPServer", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
+        tests("APNsSimulator", ["EventLoop", "TestSupport", "VerbatimJSON"]),
+        tests("livepush", ["TestSupport", "VerbatimJSON"]),
+    ],
+    swiftLanguageModes: [.v6],
+)
