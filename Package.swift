@@ -64,6 +64,8 @@ let package = Package(
                 "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
                 "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
+            // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
+            resources: [.embedInCode("Schema/0001_tables.sql"), .embedInCode("Schema/0002_views.sql")],
             swiftSettings: settings,
         ),
 
