@@ -1,0 +1,85 @@
+/// What a dialect needs of the gateway. One object per lane, used on that lane's thread.
+public protocol MessageGateway: AnyObject {
+    /// The app as configured, or nil if there is none with that id.
+    func application(_ sdkAppID: Int64) -> Application?
+
+    /// Whether phones may register with this businessId of the app.
+    func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool
+
+    /// The time by PostgreSQL's clock.
+    func now() -> UnixTime
+
+    /// Stores the message durably. When this returns, the push will be tried whatever happens to this process.
+    ///
+    /// - Returns: its place in accept order and its accept time.
+    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage
+
+    /// The nickname of an imported account, nil if it has none.
+    func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String?
+
+    /// Imports accounts or changes the nickname and picture of imported ones. All or none.
+    func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable)
+
+    /// Which of `accounts` are imported.
+    func importedAccounts(among accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String>
+
+    /// Erases accounts with their registrations. All or none.
+    ///
+    /// - Returns: those that had been imported.
+    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String>
+}
+
+/// A message that is stored durably.
+public struct AcceptedMessage: Sendable, Equatable {
+    /// Its place in accept order.
+    public let id: Int64
+    /// When it was accepted.
+    public let acceptedAt: UnixTime
+
+    /// Makes a receipt.
+    public init(id: Int64, acceptedAt: UnixTime) {
+        self.id = id
+        self.acceptedAt = acceptedAt
+    }
+}
+
+/// An account as the chat backend imports it.
+public struct AccountProfile: Sendable, Equatable {
+    /// UserID, 1 to 128 bytes.
+    public var account: String
+    /// Put before texts that derive from MsgBody; nil leaves what was imported before.
+    public var nickname: String?
+    /// URL of the account's picture; nil leaves what was imported before.
+    public var faceURL: String?
+
+    /// Makes a profile.
+    public init(account: String, nickname: String?, faceURL: String?) {
+        self.account = account
+        self.nickname = nickname
+        self.faceURL = faceURL
+    }
+}
+
+/// The gateway cannot take the request now; the caller may repeat it.
+public struct GatewayUnavailable: Error, Equatable {
+    /// What is in the way.
+    public enum Reason: Sendable {
+        /// PostgreSQL cannot be reached or lost the connection. A message may have been stored all the same.
+        case databaseAway
+        /// Too much work waits.
+        case overloaded
+        /// PostgreSQL refused the statement: a fault of this gateway or its schema, logged with its SQLSTATE.
+        case databaseRefused
+    }
+
+    /// What is in the way.
+    public let reason: Reason
+    /// After how many seconds to try again.
+    public let retryAfter: Int64
+
+    /// Makes the error.
+    public init(_ reason: Reason, retryAfter: Int64 = 5) {
+        self.reason = reason
+        self.retryAfter = retryAfter
+    }
+}

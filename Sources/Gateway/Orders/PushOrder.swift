@@ -1,0 +1,70 @@
+public import LiveActivity
+
+/// What a message asks for, the same for every dialect.
+public struct PushOrder: Sendable, Equatable {
+    /// The API through which a message came.
+    public enum Dialect: String, Sendable {
+        case tencent
+        case pushwoosh
+        case client
+    }
+
+    /// Why the sender wants no push of any kind. Recorded as `suppressed` with this reason.
+    public enum Suppression: String, Sendable {
+        /// Tencent: `OfflinePushInfo.PushFlag` is 1.
+        case pushFlag = "push_flag"
+        /// Tencent: `OnlineOnlyFlag` is 1.
+        case onlineOnly = "online_only"
+        /// Tencent: `MsgLifeTime` is 0.
+        case noLifetime = "no_lifetime"
+    }
+
+    /// The API through which it came.
+    public var dialect: Dialect
+    /// The route through which it came, such as `openim/sendmsg`.
+    public var endpoint: String
+    /// The app that sends.
+    public var sdkAppID: Int64
+    /// The key that the caller is given, at most 50 bytes.
+    public var messageKey: String
+    /// The sending account.
+    public var sender: String
+    /// The receiving accounts, each once, in the caller's order.
+    public var recipients: [String]
+    /// What to do with the recipients' Live Activities; nil: the message is a plain notification.
+    public var activity: ActivityInstruction?
+    /// What a notification shows, whether it is the message itself or the fallback. Empty: there is nothing to show.
+    public var notification: NotificationContent
+    /// Set where no push of any kind is wanted.
+    public var suppression: Suppression?
+    /// How long a push may be tried, in seconds from accept, 0 to 604,800.
+    public var lifetime: Int64
+
+    /// Makes an order. The dialect has checked every limit before.
+    public init(
+        dialect: Dialect,
+        endpoint: String,
+        sdkAppID: Int64,
+        messageKey: String,
+        sender: String,
+        recipients: [String],
+        activity: ActivityInstruction?,
+        notification: NotificationContent,
+        suppression: Suppression?,
+        lifetime: Int64,
+    ) {
+        self.dialect = dialect
+        self.endpoint = endpoint
+        self.sdkAppID = sdkAppID
+        self.messageKey = messageKey
+        self.sender = sender
+        self.recipients = recipients
+        self.activity = activity
+        self.notification = notification
+        self.suppression = suppression
+        self.lifetime = lifetime
+    }
+
+    /// The longest lifetime, seven days; also the default of an absent `MsgLifeTime`.
+    public static let maximumLifetime: Int64 = 604_800
+}

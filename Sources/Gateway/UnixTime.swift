@@ -1,0 +1,33 @@
+/// A point in time by PostgreSQL's clock, the one clock that all instances share.
+public struct UnixTime: Sendable, Hashable, Comparable {
+    /// Microseconds since 1970-01-01T00:00:00Z, PostgreSQL's resolution.
+    public let microseconds: Int64
+
+    /// - Parameter microseconds: since 1970-01-01T00:00:00Z.
+    public init(microseconds: Int64) {
+        self.microseconds = microseconds
+    }
+
+    /// - Parameter seconds: since 1970-01-01T00:00:00Z.
+    public init(seconds: Int64) {
+        self.microseconds = seconds * 1_000_000
+    }
+
+    /// Whole seconds since 1970, rounded down: the unit of Tencent's and Apple's fields.
+    public var seconds: Int64 {
+        microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
+    }
+
+    public static func < (left: UnixTime, right: UnixTime) -> Bool {
+        left.microseconds < right.microseconds
+    }
+
+    public static func + (time: UnixTime, duration: Duration) -> UnixTime {
+        let (seconds, attoseconds) = duration.components
+        return UnixTime(microseconds: time.microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+    }
+
+    public static func - (left: UnixTime, right: UnixTime) -> Duration {
+        .microseconds(left.microseconds - right.microseconds)
+    }
+}
