@@ -4,9 +4,8 @@ public import LiveActivity
 public struct PushOrder: Sendable, Equatable {
     /// The API through which a message came.
     public enum Dialect: String, Sendable {
+        /// Tencent's IM REST API.
         case tencent
-        case pushwoosh
-        case client
     }
 
     /// Why the sender wants no push of any kind. Recorded as `suppressed` with this reason.

@@ -1,0 +1,71 @@
+public import APNs
+
+/// One phone of a recipient and what was tried there for one message.
+public struct DeliveryTarget: Sendable, Equatable {
+    /// Which of the phone's tokens it is.
+    public enum Kind: String, Sendable {
+        case activity
+        case device
+    }
+
+    /// Where the target stands.
+    public enum State: Sendable, Equatable {
+        /// A push is to be sent or under way.
+        case pushing
+        /// To be tried again; becomes `pushing` or `settled`.
+        case waiting(until: UnixTime, reason: String)
+        /// Nothing more happens to it.
+        case settled(DeliveryOutcome)
+    }
+
+    /// Which of the phone's tokens it is.
+    public var kind: Kind
+    /// The installation that registered it.
+    public var installation: String
+    /// Fingerprint of the token that was pushed to last.
+    public var tokenFingerprint: String
+    /// Where it stands.
+    public var state: State
+    /// Why this target was chosen, or why nothing is sent to it.
+    public var reason: String
+    /// How many pushes were sent.
+    public var attempts: Int = 0
+    /// HTTP status of the last answer.
+    public var status: Int?
+    /// Reason of the last answer, or why there was none.
+    public var statusReason: String?
+    /// Environment of the last attempt.
+    public var environment: APNsEnvironment?
+    /// apns-priority of the last attempt.
+    public var priority: Int?
+    /// Why that priority.
+    public var priorityReason: String?
+    /// aps.timestamp of the last attempt.
+    public var timestampSent: Int64?
+    /// Size of the last body.
+    public var payloadBytes: Int?
+    /// When the last attempt was sent.
+    public var sentAt: UnixTime?
+
+    /// Makes a target that nothing was tried for yet.
+    public init(kind: Kind, installation: String, tokenFingerprint: String, state: State, reason: String) {
+        self.kind = kind
+        self.installation = installation
+        self.tokenFingerprint = tokenFingerprint
+        self.state = state
+        self.reason = reason
+    }
+
+    /// Whether the last answer is one of those after which a notification takes the activity push's place: 410,
+    /// BadDeviceToken in every environment tried, DeviceTokenNotForTopic, 413.
+    var isLostActivityPush: Bool {
+        guard kind == .activity, case .settled(let outcome) = state else { return false }
+        switch outcome {
+        case .tokenDead: return true
+        case .refused:
+            return status == 413 || statusReason == "BadDeviceToken" || statusReason == "DeviceTokenNotForTopic"
+                || statusReason == PushComposer.payloadOverLimit
+        default: return false
+        }
+    }
+}

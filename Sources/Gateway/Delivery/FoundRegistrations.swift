@@ -1,0 +1,84 @@
+public import APNs
+public import LiveActivity
+
+/// An activity registration of a recipient as the claim found it.
+public struct ClaimedActivity: Sendable, Equatable {
+    /// What the claim decided, in the order in which it asks.
+    public enum Verdict: String, Sendable {
+        /// This message may be sent, with the timestamp given.
+        case claimed
+        /// A newer message was claimed before.
+        case superseded
+        /// An `end` was claimed before, and the message came within a minute of it.
+        case activityEnded = "activity_ended"
+        /// Ended earlier, or its 8 (update) or 12 (end) hours are over.
+        case notLive = "not_live"
+    }
+
+    /// What the claim decided.
+    public var verdict: Verdict
+    /// The installation that registered it.
+    public var installation: String
+    /// Its token.
+    public var token: PushToken
+    /// The certificate it was registered with.
+    public var businessID: Int64
+    /// The environment, if known.
+    public var environment: APNsEnvironment?
+    /// aps.timestamp to send, Unix seconds.
+    public var timestamp: Int64
+    /// When the activity's life began.
+    public var startedAt: UnixTime
+
+    /// Makes a claim's answer for one registration.
+    public init(
+        verdict: Verdict,
+        installation: String,
+        token: PushToken,
+        businessID: Int64,
+        environment: APNsEnvironment?,
+        timestamp: Int64,
+        startedAt: UnixTime,
+    ) {
+        self.verdict = verdict
+        self.installation = installation
+        self.token = token
+        self.businessID = businessID
+        self.environment = environment
+        self.timestamp = timestamp
+        self.startedAt = startedAt
+    }
+}
+
+/// A device registration of a recipient.
+public struct FoundDevice: Sendable, Equatable {
+    /// The installation that registered it.
+    public var installation: String
+    /// Its token.
+    public var token: PushToken
+    /// The certificate it was registered with.
+    public var businessID: Int64
+    /// The environment, if known.
+    public var environment: APNsEnvironment?
+    /// Until then the app is in front.
+    public var foregroundUntil: UnixTime?
+    /// Whether the person denied notifications.
+    public var deniesNotifications: Bool
+
+    /// Makes a device as found.
+    public init(
+        installation: String,
+        token: PushToken,
+        businessID: Int64,
+        environment: APNsEnvironment?,
+        foregroundUntil: UnixTime?,
+        deniesNotifications: Bool,
+    ) {
+        self.installation = installation
+        self.token = token
+        self.businessID = businessID
+        self.environment = environment
+        self.foregroundUntil = foregroundUntil
+        self.deniesNotifications = deniesNotifications
+    }
+}

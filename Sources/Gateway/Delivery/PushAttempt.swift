@@ -1,0 +1,22 @@
+public import APNs
+public import LiveActivity
+
+/// One push to one target: what goes to APNs, before it is turned into bytes.
+public struct PushAttempt: Sendable, Equatable {
+    /// Which of the delivery's targets it is for.
+    public var target: Int
+    /// The installation, from which apns-id derives.
+    public var installation: String
+    /// Which payload is sent.
+    public var kind: DeliveryTarget.Kind
+    /// Where the push goes on the phone's side.
+    public var token: PushToken
+    /// Where it goes on Apple's side.
+    public var destination: PushDestination
+    /// aps.timestamp, Unix seconds; activity pushes only.
+    public var timestamp: Int64?
+    /// apns-expiration, Unix seconds.
+    public var expiration: Int64
+    /// apns-priority.
+    public var priority: Int
+}

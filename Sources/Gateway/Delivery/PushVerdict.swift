@@ -1,0 +1,40 @@
+import APNs
+
+/// What an answer of APNs means for the target it was sent to.
+enum PushVerdict: Sendable, Equatable {
+    case accepted
+    /// The token will not work again; registrations made later than the time are not meant.
+    case dead(invalidSince: UnixTime?)
+    /// The token is unknown there: most often it belongs to the other environment.
+    case tryOtherEnvironment
+    /// Not to be repeated.
+    case refused
+    /// An operator has to mend something; the push waits.
+    case hold
+    case retryAfterTooMany(seconds: Int64?)
+    case retry
+
+    static func of(_ outcome: APNsOutcome) -> PushVerdict {
+        switch outcome {
+        case .unanswered: .retry
+        case .held: .hold
+        case .responded(let response): of(APNsReaction.of(response))
+        }
+    }
+
+    private static func of(_ reaction: APNsReaction) -> PushVerdict {
+        switch reaction {
+        case .accepted: .accepted
+        case .tokenDead(let milliseconds):
+            .dead(invalidSince: milliseconds.flatMap { milliseconds in
+                let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
+                return overflow ? nil : UnixTime(microseconds: microseconds)
+            })
+        case .suspectToken: .tryOtherEnvironment
+        case .wrongTopic, .payloadTooLarge, .requestFault: .refused
+        case .configurationFault: .hold
+        case .tooManyRequests(let seconds): .retryAfterTooMany(seconds: seconds)
+        default: .retry
+        }
+    }
+}

@@ -1,0 +1,454 @@
+import APNs
+import LiveActivity
+
+/// The delivery of one message to one recipient: a value that is told what was found and answered, and says what to do
+/// next. It does no I/O and reads no clock.
+///
+/// The way through: `start` -> claim activities -> pushes -> all lost? settle `fallingBack`, claim once more -> devices
+/// -> pushes -> settle `finished`, or `waiting` with the progress from which another `start` goes on.
+struct RecipientDelivery: Sendable {
+    /// What to do next.
+    enum Action: Sendable, Equatable {
+        /// Claim the recipient's registrations of the activity; answer with ``activitiesFound(_:of:at:)``.
+        case claimActivities
+        /// Look up the recipient's devices; answer with ``devicesFound(_:of:at:)``.
+        case lookUpDevices
+        /// Send these; answer each with ``pushFinished(_:_:of:at:jitter:)``.
+        case push([PushAttempt])
+        /// Write this down. After `fallingBack`, go on with ``start(of:at:)``.
+        case settle(Settlement)
+    }
+
+    private(set) var progress: RecipientProgress
+    private var underWay: [Int: UnderWay] = [:]
+    private var corrections: [RegistrationCorrection] = []
+
+    /// A push that APNs has not answered, and where else it could go.
+    private struct UnderWay: Sendable {
+        var attempt: PushAttempt
+        var otherDestinations: ArraySlice<PushDestination>
+    }
+
+    init(progress: RecipientProgress = .none) {
+        self.progress = progress
+    }
+
+    // MARK: - Events
+
+    /// Begins, or goes on from stored progress.
+    mutating func start(of message: MessageUnderWay, at now: UnixTime) -> Action {
+        if let suppression = message.order.suppression {
+            return finish(of: message, adding: nothing(.suppressed, suppression.rawValue))
+        }
+        guard now < message.deadline else {
+            return expire(of: message)
+        }
+        if message.order.activity == nil {
+            enterNotificationStage(because: "no_activity_in_message")
+        }
+        return progress.stage == .notification ? lookUpDevices(of: message) : .claimActivities
+    }
+
+    /// The claim's answer: every registration of the activity that the recipient has.
+    mutating func activitiesFound(
+        _ found: [ClaimedActivity],
+        of message: MessageUnderWay,
+        at now: UnixTime,
+    ) -> Action {
+        var attempts: [PushAttempt] = []
+        for registration in found where registration.verdict != .notLive {
+            guard let index = target(.activity, registration.installation, registration.token) else { continue }
+            switch registration.verdict {
+            case .superseded: settle(index, as: .superseded, reason: "newer_message_claimed")
+            case .activityEnded: settle(index, as: .activityEnded, reason: "activity_ended")
+            case .claimed: attempts.append(contentsOf: begin(index, registration, message, now))
+            case .notLive: break
+            }
+        }
+        cancelGone(.activity, except: found.filter { $0.verdict != .notLive }.map(\.installation))
+        return attempts.isEmpty ? resolve(of: message, at: now) : .push(attempts)
+    }
+
+    /// The recipient's devices.
+    mutating func devicesFound(_ found: [FoundDevice], of message: MessageUnderWay, at now: UnixTime) -> Action {
+        var attempts: [PushAttempt] = []
+        for device in found {
+            guard let index = target(.device, device.installation, device.token) else { continue }
+            if device.deniesNotifications {
+                settle(index, as: .nothingToSend, reason: "permission_denied")
+            } else if let until = device.foregroundUntil, now < until {
+                settle(index, as: .foreground, reason: "app_in_foreground")
+            } else {
+                attempts.append(contentsOf: begin(index, device, message, now))
+            }
+        }
+        cancelGone(.device, except: found.map(\.installation))
+        return attempts.isEmpty ? resolve(of: message, at: now) : .push(attempts)
+    }
+
+    /// APNs' answer to a push, or why there is none.
+    ///
+    /// - Parameters:
+    ///   - outcome: what the client reported.
+    ///   - payloadBytes: size of the body that was sent.
+    ///   - jitter: 0 to 1, for the time of the next attempt.
+    /// - Returns: nil while other pushes of the recipient are under way.
+    mutating func pushFinished(
+        _ index: Int,
+        _ outcome: APNsOutcome,
+        payloadBytes: Int,
+        of message: MessageUnderWay,
+        schedule: RetrySchedule,
+        at now: UnixTime,
+        jitter: Double,
+    ) -> Action? {
+        guard let pushed = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
+            return nil
+        }
+        record(pushed, outcome, payloadBytes: payloadBytes, index, now)
+        switch PushVerdict.of(outcome) {
+        case .accepted:
+            settle(index, as: .acceptedByAPNs)
+            correct(pushed, .rememberEnvironment(pushed.attempt.destination.environment))
+            if pushed.attempt.kind == .activity, message.order.activity?.content.event == .end {
+                correct(pushed, .endAccepted)
+            }
+        case .dead(let invalidSince):
+            settle(index, as: .tokenDead)
+            correct(pushed, .forget(registeredUntil: invalidSince ?? progress.targets[index].sentAt ?? now))
+        case .tryOtherEnvironment:
+            if let destination = pushed.otherDestinations.first {
+                var next = pushed
+                next.attempt.destination = destination
+                next.otherDestinations = pushed.otherDestinations.dropFirst()
+                underWay[index] = next
+                return .push([next.attempt])
+            }
+            settle(index, as: .refused)
+        case .refused:
+            settle(index, as: .refused)
+        case .hold:
+            wait(index, until: now + schedule.holdDelay)
+        case .retryAfterTooMany(let seconds):
+            let delay = schedule.delayAfterTooManyRequests(
+                attempts: progress.targets[index].attempts,
+                retryAfter: seconds,
+                jitter: jitter,
+            )
+            wait(index, until: now + delay)
+        case .retry:
+            wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter))
+        }
+        return underWay.isEmpty ? resolve(of: message, at: now) : nil
+    }
+
+    /// The push cannot be made, which the dialect should have refused.
+    mutating func cannotBeSent(
+        _ index: Int,
+        because reason: String,
+        of message: MessageUnderWay,
+        at now: UnixTime,
+    ) -> Action? {
+        guard underWay.removeValue(forKey: index) != nil, progress.targets.indices.contains(index) else { return nil }
+        progress.targets[index].statusReason = reason
+        settle(index, as: .refused)
+        return underWay.isEmpty ? resolve(of: message, at: now) : nil
+    }
+
+    /// The message was under way in too many instances that died: nothing is sent any more.
+    mutating func quarantine(of message: MessageUnderWay) -> Action {
+        settleOpenTargets(as: .quarantined, reason: "taken_over_too_often")
+        let isRecorded = progress.targets.contains { $0.state == .settled(.quarantined) }
+        return finish(of: message, adding: isRecorded ? nil : nothing(.quarantined, "taken_over_too_often"))
+    }
+
+    // MARK: - Resolution
+
+    /// Decides once no push is under way.
+    private mutating func resolve(of message: MessageUnderWay, at now: UnixTime) -> Action {
+        if let (until, reason) = earliestWaiting() {
+            return .settle(
+                Settlement(
+                    next: .waiting(until: min(until, message.deadline), reason: reason, progress: progress),
+                    corrections: takeCorrections(),
+                )
+            )
+        }
+        switch progress.stage {
+        case .activity:
+            let pushes = progress.targets.filter { $0.attempts > 0 && $0.state != .settled(.cancelled) }
+            if !pushes.isEmpty, pushes.allSatisfy(\.isLostActivityPush) {
+                progress.stage = .recheck
+                progress.notificationReason = "activity_push_refused"
+                return .settle(Settlement(next: .fallingBack(progress: progress), corrections: takeCorrections()))
+            }
+            let isRouted = progress.targets.contains { $0.state != .settled(.cancelled) }
+            guard !isRouted else { return finish(of: message, adding: nil) }
+            enterNotificationStage(because: "activity_not_registered")
+            return lookUpDevices(of: message)
+        case .recheck:
+            let isDelivered = progress.targets.contains {
+                switch $0.state {
+                case .settled(.acceptedByAPNs), .settled(.superseded), .settled(.activityEnded): true
+                default: false
+                }
+            }
+            guard !isDelivered else { return finish(of: message, adding: nil) }
+            progress.stage = .notification
+            return lookUpDevices(of: message)
+        case .notification:
+            let hasDevice = progress.targets.contains { $0.kind == .device }
+            return finish(of: message, adding: hasDevice ? nil : nothing(.nothingToSend, "no_device"))
+        }
+    }
+
+    private mutating func lookUpDevices(of message: MessageUnderWay) -> Action {
+        if message.order.notification.isEmpty {
+            return finish(of: message, adding: nothing(.nothingToSend, "no_text"))
+        }
+        return .lookUpDevices
+    }
+
+    private mutating func expire(of message: MessageUnderWay) -> Action {
+        settleOpenTargets(as: .expired, reason: nil)
+        let isRecorded = progress.targets.contains { $0.state == .settled(.expired) }
+        return finish(of: message, adding: isRecorded ? nil : nothing(.expired, "deadline_passed"))
+    }
+
+    private mutating func finish(of message: MessageUnderWay, adding last: DeliveryRecord?) -> Action {
+        if message.order.activity?.content.event == .end {
+            giveUpEnds()
+        }
+        var records = progress.targets.map { target in
+            let outcome = if case .settled(let outcome) = target.state { outcome } else { DeliveryOutcome.cancelled }
+            let isDevice = target.kind == .device
+            return DeliveryRecord(
+                route: isDevice ? .notification : .liveActivity,
+                routeReason: target.reason,
+                isFallback: isDevice && message.order.activity != nil,
+                outcome: outcome,
+                target: target,
+            )
+        }
+        if let last {
+            records.append(last)
+        }
+        return .settle(Settlement(next: .finished(records), corrections: takeCorrections()))
+    }
+
+    // MARK: - Targets
+
+    /// The index of the target to push to, or nil if this token has its outcome already. A new token of a phone whose
+    /// former one was lost is tried afresh.
+    private mutating func target(_ kind: DeliveryTarget.Kind, _ installation: String, _ token: PushToken) -> Int? {
+        let known = progress.targets.lastIndex { $0.kind == kind && $0.installation == installation }
+        if let known {
+            let target = progress.targets[known]
+            if case .settled = target.state {
+                guard target.isLostActivityPush, target.tokenFingerprint != token.fingerprint else { return nil }
+            } else {
+                progress.targets[known].tokenFingerprint = token.fingerprint
+                progress.targets[known].state = .pushing
+                return known
+            }
+        }
+        let reason = kind == .activity ? "activity_registered" : progress.notificationReason
+        progress.targets.append(
+            DeliveryTarget(
+                kind: kind,
+                installation: installation,
+                tokenFingerprint: token.fingerprint,
+                state: .pushing,
+                reason: reason,
+            )
+        )
+        return progress.targets.count - 1
+    }
+
+    /// Settles what waited for registrations that went away meanwhile.
+    private mutating func cancelGone(_ kind: DeliveryTarget.Kind, except installations: [String]) {
+        for index in progress.targets.indices where progress.targets[index].kind == kind {
+            guard case .waiting = progress.targets[index].state else { continue }
+            guard !installations.contains(progress.targets[index].installation) else { continue }
+            settle(index, as: .cancelled, reason: "registration_gone")
+        }
+    }
+
+    private mutating func begin(
+        _ index: Int,
+        _ registration: ClaimedActivity,
+        _ message: MessageUnderWay,
+        _ now: UnixTime,
+    ) -> [PushAttempt] {
+        guard let instruction = message.order.activity else { return [] }
+        let (priority, reason) = ActivityPriority.choose(instruction, for: message.application)
+        progress.targets[index].priorityReason = reason
+        let event = instruction.content.event
+        let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
+        return begin(index, registration.token, registration.businessID, registration.environment, message, now) {
+            PushAttempt(
+                target: index,
+                installation: registration.installation,
+                kind: .activity,
+                token: registration.token,
+                destination: $0,
+                timestamp: registration.timestamp,
+                expiration: end.seconds,
+                priority: priority,
+            )
+        }
+    }
+
+    private mutating func begin(
+        _ index: Int,
+        _ device: FoundDevice,
+        _ message: MessageUnderWay,
+        _ now: UnixTime,
+    ) -> [PushAttempt] {
+        progress.targets[index].priorityReason = "notification"
+        return begin(index, device.token, device.businessID, device.environment, message, now) {
+            PushAttempt(
+                target: index,
+                installation: device.installation,
+                kind: .device,
+                token: device.token,
+                destination: $0,
+                timestamp: nil,
+                expiration: message.deadline.seconds,
+                priority: 10,
+            )
+        }
+    }
+
+    private mutating func begin(
+        _ index: Int,
+        _ token: PushToken,
+        _ businessID: Int64,
+        _ known: APNsEnvironment?,
+        _ message: MessageUnderWay,
+        _ now: UnixTime,
+        attempt: (PushDestination) -> PushAttempt,
+    ) -> [PushAttempt] {
+        let destinations = PushDestination.candidates(businessID: businessID, known: known, in: message.certificates)
+        guard let first = destinations.first else {
+            // Neither the message's fault nor the phone's: it waits for `livepush certificate add` or its deadline.
+            progress.targets[index].statusReason = "certificate_missing"
+            progress.targets[index].state = .waiting(until: now + .seconds(60), reason: "certificate_missing")
+            return []
+        }
+        let attempt = attempt(first)
+        underWay[index] = UnderWay(attempt: attempt, otherDestinations: destinations.dropFirst())
+        return [attempt]
+    }
+
+    private mutating func record(
+        _ pushed: UnderWay,
+        _ outcome: APNsOutcome,
+        payloadBytes: Int,
+        _ index: Int,
+        _ now: UnixTime,
+    ) {
+        let attempt = pushed.attempt
+        progress.targets[index].environment = attempt.destination.environment
+        progress.targets[index].payloadBytes = payloadBytes
+        progress.targets[index].timestampSent = attempt.timestamp
+        progress.targets[index].priority = attempt.priority
+        switch outcome {
+        case .responded(let response):
+            progress.targets[index].attempts += 1
+            progress.targets[index].status = response.status
+            progress.targets[index].statusReason = response.reason
+            progress.targets[index].sentAt = now
+        case .unanswered(let failure, let mayHaveBeenProcessed):
+            progress.targets[index].attempts += 1
+            progress.targets[index].status = nil
+            progress.targets[index].statusReason = failure.reason
+            if mayHaveBeenProcessed {
+                progress.targets[index].sentAt = now
+            }
+        case .held(let hold):
+            progress.targets[index].statusReason = hold.reason
+        }
+    }
+
+    private mutating func settle(_ index: Int, as outcome: DeliveryOutcome, reason: String? = nil) {
+        progress.targets[index].state = .settled(outcome)
+        if let reason {
+            progress.targets[index].reason = reason
+        }
+    }
+
+    private mutating func settleOpenTargets(as outcome: DeliveryOutcome, reason: String?) {
+        for index in progress.targets.indices {
+            if case .settled = progress.targets[index].state { continue }
+            settle(index, as: outcome, reason: reason)
+        }
+    }
+
+    private mutating func wait(_ index: Int, until: UnixTime) {
+        let reason = progress.targets[index].statusReason ?? "no_answer"
+        progress.targets[index].state = .waiting(until: until, reason: reason)
+    }
+
+    private func earliestWaiting() -> (UnixTime, String)? {
+        var earliest: (UnixTime, String)?
+        for target in progress.targets {
+            guard case .waiting(let until, let reason) = target.state else { continue }
+            if let (known, _) = earliest, known <= until { continue }
+            earliest = (until, reason)
+        }
+        return earliest
+    }
+
+    private mutating func enterNotificationStage(because reason: String) {
+        guard progress.stage != .notification else { return }
+        progress.stage = .notification
+        progress.notificationReason = reason
+    }
+
+    private func nothing(_ outcome: DeliveryOutcome, _ reason: String) -> DeliveryRecord {
+        DeliveryRecord(
+            route: .nothing,
+            routeReason: reason,
+            isFallback: progress.notificationReason == "activity_push_refused",
+            outcome: outcome,
+            target: nil,
+        )
+    }
+
+    // MARK: - Corrections
+
+    private mutating func correct(_ pushed: UnderWay, _ change: RegistrationCorrection.Change) {
+        corrections.append(
+            RegistrationCorrection(
+                kind: pushed.attempt.kind,
+                installation: pushed.attempt.installation,
+                token: pushed.attempt.token,
+                change: change,
+            )
+        )
+    }
+
+    /// A claimed `end` that APNs did not take must not keep later updates from the activity.
+    private mutating func giveUpEnds() {
+        for target in progress.targets where target.kind == .activity {
+            switch target.state {
+            case .settled(.acceptedByAPNs), .settled(.activityEnded), .settled(.superseded): continue
+            default:
+                corrections.append(
+                    RegistrationCorrection(
+                        kind: .activity,
+                        installation: target.installation,
+                        token: nil,
+                        change: .endGivenUp,
+                    )
+                )
+            }
+        }
+    }
+
+    private mutating func takeCorrections() -> [RegistrationCorrection] {
+        defer { corrections = [] }
+        return corrections
+    }
+}

@@ -1,0 +1,95 @@
+public import APNs
+public import LiveActivity
+
+/// What one transaction writes about one recipient.
+public struct Settlement: Sendable, Equatable {
+    /// What becomes of the recipient's work.
+    public enum Next: Sendable, Equatable {
+        /// Everything is settled: these are its delivery rows, and its pending row goes.
+        case finished([DeliveryRecord])
+        /// Its pending row waits, with what is known so far.
+        case waiting(until: UnixTime, reason: String, progress: RecipientProgress)
+        /// Its pending row says that a notification takes the activity's place; work goes on at once.
+        case fallingBack(progress: RecipientProgress)
+    }
+
+    /// What becomes of the recipient's work.
+    public var next: Next
+    /// What the answers taught about registrations.
+    public var corrections: [RegistrationCorrection]
+}
+
+/// A change of a registration that APNs' answer asks for. Each applies only to the very token that was pushed to.
+public struct RegistrationCorrection: Sendable, Equatable {
+    /// What is changed.
+    public enum Change: Sendable, Equatable {
+        /// The token is dead: forget it, unless it was registered again after this time.
+        case forget(registeredUntil: UnixTime)
+        /// A push was accepted in this environment.
+        case rememberEnvironment(APNsEnvironment)
+        /// APNs accepted the `end` of this message.
+        case endAccepted
+        /// The claimed `end` of this message will not be sent any more.
+        case endGivenUp
+    }
+
+    /// Which of the phone's tokens it is.
+    public var kind: DeliveryTarget.Kind
+    /// The installation.
+    public var installation: String
+    /// The token that was pushed to; nil where none was known any more.
+    public var token: PushToken?
+    /// What is changed.
+    public var change: Change
+}
+
+/// A row of the table `delivery`, without what the message gives.
+public struct DeliveryRecord: Sendable, Equatable {
+    /// The way that was chosen.
+    public enum Route: String, Sendable {
+        case liveActivity = "live_activity"
+        case notification
+        case nothing = "none"
+    }
+
+    /// The way that was chosen.
+    public var route: Route
+    /// Why.
+    public var routeReason: String
+    /// Whether a notification stands in for a Live Activity push.
+    public var isFallback: Bool
+    /// What became of it.
+    public var outcome: DeliveryOutcome
+    /// The phone and what was tried there; nil where there was none.
+    public var target: DeliveryTarget?
+}
+
+/// What a recipient's pending row keeps of its targets.
+public struct RecipientProgress: Sendable, Equatable {
+    /// How far routing has come.
+    public enum Stage: String, Sendable {
+        /// Live Activity pushes.
+        case activity
+        /// Every activity push was lost: registrations are looked at once more before the notification.
+        case recheck
+        /// Notifications.
+        case notification
+    }
+
+    /// How far routing has come.
+    public var stage: Stage
+    /// Why the notification stage was chosen; empty before.
+    public var notificationReason: String
+    /// Every target so far.
+    public var targets: [DeliveryTarget]
+
+    /// Nothing was tried yet.
+    public static let none = RecipientProgress(stage: .activity, notificationReason: "", targets: [])
+
+    /// Makes progress.
+    public init(stage: Stage, notificationReason: String, targets: [DeliveryTarget]) {
+        self.stage = stage
+        self.notificationReason = notificationReason
+        self.targets = targets
+    }
+}

@@ -1,0 +1,164 @@
+import LiveActivity
+import VerbatimJSON
+
+/// The encoding in `pending.content`: a JSON object with a version. A reader ignores keys that it does not know, so a
+/// release may add keys and the one before it still reads the order; a change that the former cannot read needs a new
+/// version number one release after its reader.
+extension PushOrder {
+    /// Version that this release writes, and the newest that it reads.
+    static let encodingVersion: Int64 = 1
+
+    /// The order could not be read back: written by a newer release, or damaged.
+    struct DecodingError: Error, Equatable {
+        /// The key that is missing or wrong.
+        let key: String
+    }
+
+    /// The order as stored. ContentState stays as it came, byte for byte.
+    func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("version", PushOrder.encodingVersion)
+        writer.member("dialect", dialect.rawValue)
+        writer.member("endpoint", endpoint)
+        writer.member("sdkAppId", sdkAppID)
+        writer.member("messageKey", messageKey)
+        writer.member("sender", sender)
+        writer.key("recipients")
+        writer.beginArray()
+        for recipient in recipients {
+            writer.string(recipient)
+        }
+        writer.endArray()
+        if let activity {
+            writer.key("activity")
+            activity.encode(to: &writer)
+        }
+        writer.key("notification")
+        notification.encode(to: &writer)
+        writer.member("suppression", suppression?.rawValue)
+        writer.member("lifetime", lifetime)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Reads an order back.
+    init(decoding bytes: [UInt8]) throws(DecodingError) {
+        guard let root = try? JSONDocument(parsing: bytes).root else { throw DecodingError(key: "") }
+        guard let version = root["version"]?.integer, 1...PushOrder.encodingVersion ~= version else {
+            throw DecodingError(key: "version")
+        }
+        var suppression: Suppression?
+        if let name = root["suppression"]?.string {
+            guard let known = Suppression(rawValue: name) else { throw DecodingError(key: "suppression") }
+            suppression = known
+        }
+        guard let dialect = Dialect(rawValue: try root.text("dialect")) else { throw DecodingError(key: "dialect") }
+        self.init(
+            dialect: dialect,
+            endpoint: try root.text("endpoint"),
+            sdkAppID: try root.number("sdkAppId"),
+            messageKey: try root.text("messageKey"),
+            sender: try root.text("sender"),
+            recipients: (root["recipients"]?.elements ?? []).compactMap(\.string),
+            activity: try root["activity"].map { value throws(DecodingError) in
+                try ActivityInstruction(decoding: value)
+            },
+            notification: try NotificationContent(decoding: root["notification"]),
+            suppression: suppression,
+            lifetime: try root.number("lifetime"),
+        )
+    }
+}
+
+extension ActivityInstruction {
+    fileprivate func encode(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("laId", laID)
+        writer.member("event", content.event.rawValue)
+        writer.member("contentState", raw: content.contentState)
+        writer.member("staleDate", content.staleDate)
+        writer.member("relevanceScore", raw: content.relevanceScore)
+        writer.member("dismissalDate", content.dismissalDate)
+        if let alert = content.alert {
+            writer.key("alert")
+            writer.beginObject()
+            writer.member("title", alert.title)
+            writer.member("body", alert.body)
+            writer.member("sound", alert.sound)
+            writer.endObject()
+        }
+        writer.member("defaultDismissal", defaultDismissal.rawValue)
+        writer.member("priority", priority)
+        writer.endObject()
+    }
+
+    fileprivate init(decoding value: JSONValue) throws(PushOrder.DecodingError) {
+        guard let event = ActivityEvent(rawValue: try value.text("event")) else {
+            throw PushOrder.DecodingError(key: "event")
+        }
+        guard let state = value["contentState"], state.kind == .object else {
+            throw PushOrder.DecodingError(key: "contentState")
+        }
+        guard let dismissal = DefaultDismissal(rawValue: try value.text("defaultDismissal")) else {
+            throw PushOrder.DecodingError(key: "defaultDismissal")
+        }
+        let alert = value["alert"].map {
+            ActivityAlert(title: $0["title"]?.string, body: $0["body"]?.string, sound: $0["sound"]?.string)
+        }
+        self.init(
+            laID: try value.text("laId"),
+            content: ActivityContent(
+                event: event,
+                contentState: Array(state.verbatim),
+                staleDate: value["staleDate"]?.integer,
+                relevanceScore: value["relevanceScore"].map { Array($0.verbatim) },
+                dismissalDate: value["dismissalDate"]?.integer,
+                alert: alert,
+            ),
+            defaultDismissal: dismissal,
+            priority: value["priority"]?.integer.flatMap { Int(exactly: $0) },
+        )
+    }
+}
+
+extension NotificationContent {
+    fileprivate func encode(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("title", title)
+        writer.member("subtitle", subtitle)
+        writer.member("body", body)
+        writer.member("sound", sound)
+        writer.member("ext", ext)
+        writer.member("image", image)
+        writer.member("mutableContent", mutableContent)
+        writer.member("interruptionLevel", interruptionLevel?.rawValue)
+        writer.endObject()
+    }
+
+    fileprivate init(decoding value: JSONValue?) throws(PushOrder.DecodingError) {
+        guard let value, value.kind == .object else { throw PushOrder.DecodingError(key: "notification") }
+        self.init(
+            title: value["title"]?.string,
+            subtitle: value["subtitle"]?.string,
+            body: value["body"]?.string,
+            sound: value["sound"]?.string,
+            ext: value["ext"]?.string,
+            image: value["image"]?.string,
+            mutableContent: value["mutableContent"]?.boolean ?? false,
+            interruptionLevel: value["interruptionLevel"]?.string.flatMap { InterruptionLevel(rawValue: $0) },
+        )
+    }
+}
+
+extension JSONValue {
+    fileprivate func text(_ key: String) throws(PushOrder.DecodingError) -> String {
+        guard let text = self[key]?.string else { throw PushOrder.DecodingError(key: key) }
+        return text
+    }
+
+    fileprivate func number(_ key: String) throws(PushOrder.DecodingError) -> Int64 {
+        guard let number = self[key]?.integer else { throw PushOrder.DecodingError(key: key) }
+        return number
+    }
+}
