@@ -1,0 +1,65 @@
+import VerbatimJSON
+
+/// The body of a Live Activity push (Apple: "Starting and updating Live Activities with ActivityKit push notifications").
+public enum LiveActivityPayload {
+    /// The bytes of one push.
+    ///
+    /// - Parameters:
+    ///   - timestamp: Unix seconds, of the moment of sending. The system ignores a push whose timestamp is older than the
+    ///     last it showed, and one with milliseconds, which look like the far future.
+    ///   - dismissalDate: what `DismissalDate.toSend` answered; left out on an update whatever it is.
+    /// - Returns: the body. Compare its size with `PayloadLimit.bytes`.
+    public static func encode(_ content: ActivityContent, timestamp: Int64, dismissalDate: Int64?) -> [UInt8] {
+        LiveActivityPayloadTemplate(content, dismissalDate: dismissalDate).encode(timestamp: timestamp)
+    }
+}
+
+/// Many pushes of one content that differ only in their timestamp, for about the price of a copy each.
+public struct LiveActivityPayloadTemplate: Sendable {
+    private let bytes: [UInt8]
+    /// Where the timestamp's digits go.
+    private let timestampOffset: Int
+
+    /// Encodes all but the timestamp.
+    ///
+    /// - Parameter dismissalDate: what `DismissalDate.toSend` answered; left out on an update whatever it is.
+    public init(_ content: ActivityContent, dismissalDate: Int64?) {
+        var head = JSONWriter()
+        head.beginObject()
+        head.key("aps")
+        head.beginObject()
+        head.key("timestamp")
+        self.timestampOffset = head.bytes.count
+
+        var writer = head
+        // Stands for the digits, so that the comma behind them is written.
+        writer.raw([])
+        writer.member("event", content.event.rawValue)
+        writer.member("content-state", raw: content.contentState)
+        if content.event == .end { writer.member("dismissal-date", dismissalDate) }
+        writer.member("stale-date", content.staleDate)
+        writer.member("relevance-score", raw: content.relevanceScore)
+        if let alert = content.alert, !alert.isEmpty {
+            writer.key("alert")
+            writer.beginObject()
+            writer.member("title", alert.title)
+            writer.member("body", alert.body)
+            writer.member("sound", alert.sound)
+            writer.endObject()
+        }
+        writer.endObject()
+        writer.endObject()
+        self.bytes = writer.bytes
+    }
+
+    /// The bytes of the push with this timestamp, in Unix seconds.
+    public func encode(timestamp: Int64) -> [UInt8] {
+        let digits = String(timestamp).utf8
+        var payload: [UInt8] = []
+        payload.reserveCapacity(self.bytes.count + digits.count)
+        payload.append(contentsOf: self.bytes[..<self.timestampOffset])
+        payload.append(contentsOf: digits)
+        payload.append(contentsOf: self.bytes[self.timestampOffset...])
+        return payload
+    }
+}
