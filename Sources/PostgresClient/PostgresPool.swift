@@ -1,0 +1,191 @@
+public import EventLoop
+public import Logging
+
+/// A few connections on one loop. Each unit goes to the one with the fewest under way; a lost one is opened again after
+/// a back-off of 250 ms to 5 s.
+///
+/// It lives on the thread of its loop. ``close()`` must be called before the last reference goes.
+public final class PostgresPool {
+    private final class Slot {
+        var connection: PostgresConnection?
+        var backOff = ReconnectBackOff()
+        var timer: EventLoopTimer?
+    }
+
+    private struct Waiter {
+        let deadline: MonotonicTime
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private let loop: EventLoop
+    private let logger: Logger
+    private let login: PostgresLogin
+    private let connectionWait: Duration
+    private let slots: [Slot]
+    private var startConnecting: ((Slot) -> Void)?
+    private var waiters = FirstInFirstOut<Waiter>()
+    private var waitTimer: EventLoopTimer?
+    private var isClosed = false
+
+    /// - Parameters:
+    ///   - url: as for ``PostgresConnection/open(_:on:logger:connectTimeout:statementTimeout:applicationName:)``.
+    ///   - connections: how many to hold open; at least 1.
+    ///   - loop: the loop of the caller's actor.
+    ///   - statementTimeout: the server cancels a statement that takes longer.
+    ///   - connectionWait: how long a unit waits for a connection when none is open, before `notConnected`.
+    ///   - applicationName: what `pg_stat_activity` shows.
+    public init(
+        url: String,
+        connections: Int,
+        on loop: EventLoop,
+        logger: Logger,
+        statementTimeout: Duration = .seconds(30),
+        connectTimeout: Duration = .seconds(10),
+        connectionWait: Duration = .milliseconds(500),
+        applicationName: String = "livepush",
+    ) {
+        self.loop = loop
+        self.logger = logger
+        self.connectionWait = connectionWait
+        self.login = PostgresLogin(
+            url: url,
+            connectTimeout: connectTimeout,
+            statementTimeout: statementTimeout,
+            applicationName: applicationName,
+        )
+        self.slots = (0..<max(1, connections)).map { _ in Slot() }
+    }
+
+    /// Whether a connection is open.
+    public var isConnected: Bool { slots.contains { $0.connection != nil } }
+
+    /// How many units wait for their answer.
+    public var unitsInFlight: Int { slots.reduce(0) { $0 + ($1.connection?.unitsInFlight ?? 0) } }
+
+    /// Begins to connect, and keeps connected until ``close()``.
+    ///
+    /// - Parameter isolation: the actor on the pool's loop that owns the pool.
+    public func start(isolation: isolated any Actor = #isolation) {
+        guard startConnecting == nil, !isClosed else { return }
+        startConnecting = { [weak self] slot in
+            Task {
+                _ = isolation
+                await self?.connect(slot)
+            }
+        }
+        waitTimer = EventLoopTimer(on: loop) { [weak self] in self?.resumeExpiredWaiters() }
+        for slot in slots {
+            slot.timer = EventLoopTimer(on: loop) { [weak self, weak slot] in
+                guard let slot else { return }
+                self?.startConnecting?(slot)
+            }
+            startConnecting?(slot)
+        }
+    }
+
+    /// Closes every connection. Who still waits gets `connectionLost`, or `notConnected` if nothing was sent.
+    public func close() {
+        isClosed = true
+        startConnecting = nil
+        waitTimer = nil
+        for slot in slots {
+            slot.timer = nil
+            slot.connection?.close()
+            slot.connection = nil
+        }
+        resumeWaiters()
+    }
+
+    // MARK: - Units
+
+    /// Runs one statement as a unit of its own.
+    ///
+    /// - Throws: ``PostgresError``; see ``PostgresError/outcomeIsUnknown``.
+    public func run(_ statement: PostgresStatement) async throws(PostgresError) -> PostgresResult {
+        guard let result = try await run([statement]).first else {
+            throw PostgresError(.unexpectedResult(column: "(number of results)"))
+        }
+        return result
+    }
+
+    /// Runs `unit` in one transaction: all of it is stored, or nothing.
+    ///
+    /// A unit of which nothing was sent when its connection ended is run on another one.
+    ///
+    /// - Returns: the results, one for each statement, once the server has committed.
+    /// - Throws: the first error; see ``PostgresError/outcomeIsUnknown``.
+    public func run(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
+        var deadline: MonotonicTime?
+        while true {
+            if let connection = leastLoaded {
+                do {
+                    return try await connection.run(unit)
+                } catch  where error.kind == .notConnected && !isClosed {
+                    continue
+                }
+            }
+            let limit = deadline ?? .now + connectionWait
+            deadline = limit
+            guard !isClosed, waitTimer != nil, limit > .now else { throw PostgresError(.notConnected) }
+            await waitForConnection(until: limit)
+        }
+    }
+
+    private var leastLoaded: PostgresConnection? {
+        var best: PostgresConnection?
+        for slot in slots {
+            guard let connection = slot.connection, connection.isOpen else { continue }
+            if connection.unitsInFlight < best?.unitsInFlight ?? .max { best = connection }
+        }
+        return best
+    }
+
+    // MARK: - Connecting
+
+    private func connect(_ slot: Slot) async {
+        do throws(PostgresError) {
+            let connection = try await PostgresConnection.open(login, on: loop, logger: logger)
+            guard !isClosed else { return connection.close() }
+            connection.onLoss = { [weak self, weak slot] in
+                guard let slot else { return }
+                slot.connection = nil
+                self?.reconnect(slot)
+            }
+            slot.connection = connection
+            slot.backOff.reset()
+            resumeWaiters()
+        } catch {
+            guard !isClosed else { return }
+            logger.warning("cannot connect to PostgreSQL", ["error": .describing(error)])
+            reconnect(slot)
+        }
+    }
+
+    private func reconnect(_ slot: Slot) {
+        slot.timer?.schedule(after: slot.backOff.wait(fraction: .random(in: 0..<1)))
+    }
+
+    // MARK: - Waiting for a connection
+
+    private func waitForConnection(until deadline: MonotonicTime) async {
+        await withCheckedContinuation { continuation in
+            if waiters.isEmpty { waitTimer?.schedule(after: connectionWait) }
+            waiters.append(Waiter(deadline: deadline, continuation: continuation))
+        }
+    }
+
+    private func resumeWaiters() {
+        while let waiter = waiters.removeFirst() {
+            waiter.continuation.resume()
+        }
+    }
+
+    private func resumeExpiredWaiters() {
+        let now = MonotonicTime.now
+        while let waiter = waiters.first, waiter.deadline <= now {
+            _ = waiters.removeFirst()
+            waiter.continuation.resume()
+        }
+        if let waiter = waiters.first { waitTimer?.schedule(after: waiter.deadline - now) }
+    }
+}
