@@ -80,6 +80,7 @@ CREATE TABLE device (
     notification_permission text CHECK (notification_permission IN ('authorized', 'denied', 'provisional', 'ephemeral', 'notDetermined')),
     frequent_pushes_enabled boolean,
     sequence bigint,
+    content_hash bigint,
     registered_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (sdk_app_id, account, installation)
 );
@@ -100,6 +101,7 @@ COMMENT ON COLUMN device.foreground_until IS 'Until then the app is in front and
 COMMENT ON COLUMN device.notification_permission IS 'The person''s answer to the permission request; denied: no notification is sent.';
 COMMENT ON COLUMN device.frequent_pushes_enabled IS 'ActivityKit''s frequentPushesEnabled of this installation; null: unknown.';
 COMMENT ON COLUMN device.sequence IS 'The installation''s counter of the last change of this row; null: it sends none.';
+COMMENT ON COLUMN device.content_hash IS 'Hash of the registration as it was last put: tells a repeat from another one with the same sequence.';
 COMMENT ON COLUMN device.registered_at IS 'When this token was last registered; compared with the time of a 410.';
 
 CREATE TABLE live_activity (
@@ -113,6 +115,7 @@ CREATE TABLE live_activity (
     attributes_type text,
     app_version text,
     sequence bigint,
+    content_hash bigint,
     started_at timestamptz NOT NULL,
     registered_at timestamptz NOT NULL DEFAULT now(),
     last_message bigint NOT NULL DEFAULT 0,
@@ -136,6 +139,7 @@ COMMENT ON COLUMN live_activity.environment IS 'The APNs environment the phone n
 COMMENT ON COLUMN live_activity.attributes_type IS 'Name of the ActivityAttributes type, as reported.';
 COMMENT ON COLUMN live_activity.app_version IS 'App version as reported.';
 COMMENT ON COLUMN live_activity.sequence IS 'The installation''s counter of the last change of this row; null: it sends none.';
+COMMENT ON COLUMN live_activity.content_hash IS 'Hash of the registration as it was last put: tells a repeat from another one with the same sequence.';
 COMMENT ON COLUMN live_activity.started_at IS 'Start of the activity''s life: updates go out for 8 hours from here, end for 12.';
 COMMENT ON COLUMN live_activity.registered_at IS 'When this token was last registered; compared with the time of a 410.';
 COMMENT ON COLUMN live_activity.last_message IS 'Newest message that was claimed for it; an older one is superseded.';
@@ -153,6 +157,7 @@ CREATE TABLE registration_clear (
     cleared_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (sdk_app_id, installation, kind, la_id)
 );
+CREATE INDEX registration_clear_age ON registration_clear (cleared_at);
 COMMENT ON TABLE registration_clear IS 'Clears with a sequence, kept for 24 hours so that a late registration cannot undo them.';
 COMMENT ON COLUMN registration_clear.sdk_app_id IS 'The app it belongs to.';
 COMMENT ON COLUMN registration_clear.installation IS 'The installation that cleared.';

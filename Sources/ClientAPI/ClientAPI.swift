@@ -1,0 +1,63 @@
+public import Gateway
+public import HTTPServer
+public import Logging
+
+/// The API that phones register with: every path under /v1.
+///
+/// App and account come from the UserSig in `Authorization: Bearer`. Bodies are JSON objects. A success is 200 with a
+/// JSON object; anything else is `{"error": {"code", "message", "field"?}}` with a ``ClientErrorCode``.
+///
+/// One object per lane, used on that lane's thread.
+public final class ClientAPI {
+    private let gateway: any MessageGateway
+    private let registrations: RegistrationStore
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - gateway: the lane's gateway, for apps, certificates and the time.
+    ///   - registrations: the lane's store.
+    public init(gateway: any MessageGateway, registrations: RegistrationStore, logger: Logger) {
+        self.gateway = gateway
+        self.registrations = registrations
+        self.logger = logger
+    }
+
+    /// Answers one request.
+    public func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let wanted: ClientRequest
+        do throws(ClientError) {
+            wanted = try ClientRequest(request, gateway: gateway)
+        } catch {
+            logger.debug(
+                "refused a phone's request",
+                ["code": .string(error.code.rawValue), "field": .string(error.field ?? "")],
+            )
+            return error.response
+        }
+        do throws(GatewayUnavailable) {
+            return try await perform(wanted)
+        } catch {
+            return ClientError(error).response
+        }
+    }
+
+    private func perform(_ wanted: ClientRequest) async throws(GatewayUnavailable) -> HTTPResponse {
+        switch wanted {
+        case .putDevice(let device, let owner):
+            let outcome = try await registrations.putDevice(device, for: owner)
+            return ClientAnswer.registration(outcome, of: device.token)
+        case .putActivity(let activity, let owner):
+            let outcome = try await registrations.putActivity(activity, for: owner)
+            return ClientAnswer.registration(outcome, of: activity.token)
+        case .deleteDevice(let owner, let sequence):
+            return ClientAnswer.clear(try await registrations.deleteDevice(of: owner, sequence: sequence))
+        case .clearActivity(let laID, let owner, let sequence):
+            return ClientAnswer.clear(try await registrations.clearActivity(laID, of: owner, sequence: sequence))
+        case .clearActivities(let owner, let sequence):
+            return ClientAnswer.clear(try await registrations.clearActivities(of: owner, sequence: sequence))
+        case .listRegistrations(let identity):
+            let records = try await registrations.registrations(of: identity.account, in: identity.sdkAppID)
+            return ClientAnswer.registrations(records)
+        }
+    }
+}

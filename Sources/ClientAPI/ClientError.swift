@@ -1,0 +1,66 @@
+import Gateway
+import HTTPServer
+import VerbatimJSON
+
+/// A request that is refused. Holds nothing of what was sent but numbers.
+struct ClientError: Error, Equatable {
+    let code: ClientErrorCode
+    let message: String
+    /// The name of the field or query parameter at fault.
+    var field: String?
+    /// Methods for `Allow`, where the method is at fault.
+    var allowedMethods: [String] = []
+    /// Seconds for `Retry-After`.
+    var retryAfter: Int64?
+
+    init(_ code: ClientErrorCode, _ message: String, field: String? = nil) {
+        self.code = code
+        self.message = message
+        self.field = field
+    }
+
+    init(_ unavailable: GatewayUnavailable) {
+        self.init(.unavailable, "the gateway cannot take the request now, repeat it later")
+        self.retryAfter = unavailable.retryAfter
+    }
+
+    init(_ error: UserSigError) {
+        let code: ClientErrorCode =
+            switch error {
+            case .expired: .userSigExpired
+            case .empty, .malformed: .userSigMalformed
+            case .wrongSignature, .otherIdentifier, .otherApplication: .userSigWrongSignature
+            }
+        self.init(code, error.message)
+    }
+
+    static func methodNotAllowed(_ allowed: [String]) -> ClientError {
+        var error = ClientError(.methodNotAllowed, "this path has only: \(allowed.joined(separator: ", "))")
+        error.allowedMethods = allowed
+        return error
+    }
+
+    var response: HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("error")
+        writer.beginObject()
+        writer.member("code", code.rawValue)
+        writer.member("message", message)
+        writer.member("field", field)
+        writer.endObject()
+        writer.endObject()
+        var headers: [(name: String, value: String)] = []
+        if !allowedMethods.isEmpty {
+            headers.append(("Allow", allowedMethods.joined(separator: ", ")))
+        }
+        if let retryAfter {
+            headers.append(("Retry-After", String(retryAfter)))
+        }
+        if code.status == 401 {
+            // RFC 9110, 11.6.1: a 401 names the scheme that it wants.
+            headers.append(("WWW-Authenticate", "Bearer"))
+        }
+        return .json(code.status, writer.bytes, headers: headers)
+    }
+}

@@ -1,0 +1,48 @@
+/// Every word that `error.code` can be in an answer under /v1. A client may switch over them; new ones can come.
+public enum ClientErrorCode: String, Sendable, CaseIterable {
+    /// 400: the body is not strict JSON (RFC 8259, each name once, no U+0000).
+    case malformedJSON = "malformed_json"
+    /// 400: the path or the query is not percent-encoded UTF-8, or holds U+0000.
+    case malformedURL = "malformed_url"
+    /// 401: there is no `Authorization: Bearer <UserSig>`.
+    case unauthorized
+    /// 401: the UserSig cannot be decoded.
+    case userSigMalformed = "usersig_malformed"
+    /// 401: the UserSig was good and is too old: get a new one from the backend and repeat.
+    case userSigExpired = "usersig_expired"
+    /// 401: the UserSig was not signed with the secret key of its app.
+    case userSigWrongSignature = "usersig_wrong_signature"
+    /// 401: there is no app with the SDKAppID of the UserSig.
+    case unknownApp = "unknown_app"
+    /// 403: only an administrator's UserSig may act for another account.
+    case forbidden
+    /// 404: there is no such path.
+    case notFound = "not_found"
+    /// 405: the path does not have this method; `Allow` has the others.
+    case methodNotAllowed = "method_not_allowed"
+    /// 422: a field that must be there is absent or null.
+    case missingField = "missing_field"
+    /// 422: a field has another type than it must have.
+    case wrongType = "wrong_type"
+    /// 422: a field has a value that it cannot have.
+    case invalidValue = "invalid_value"
+    /// 422: the token is neither hex nor base64, or not 32 to 256 bytes.
+    case invalidToken = "invalid_token"
+    /// 422: the app has no certificate with this businessId.
+    case unknownBusinessID = "unknown_business_id"
+    /// 503: repeat after `Retry-After` seconds.
+    case unavailable
+
+    /// The HTTP status that goes with it.
+    public var status: Int {
+        switch self {
+        case .malformedJSON, .malformedURL: 400
+        case .unauthorized, .userSigMalformed, .userSigExpired, .userSigWrongSignature, .unknownApp: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .methodNotAllowed: 405
+        case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID: 422
+        case .unavailable: 503
+        }
+    }
+}

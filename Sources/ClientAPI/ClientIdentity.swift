@@ -1,0 +1,53 @@
+import Gateway
+import HTTPServer
+
+/// For which account of which app a request acts.
+struct ClientIdentity: Equatable {
+    let sdkAppID: Int64
+    let account: String
+
+    /// Takes app and account from the UserSig in `Authorization`; an administrator may name another account in the
+    /// query parameter `account`.
+    init(_ request: HTTPRequest, query: ClientQuery, gateway: any MessageGateway) throws(ClientError) {
+        guard let text = ClientIdentity.bearerToken(in: request.headers.first(named: "Authorization")) else {
+            throw ClientError(.unauthorized, "the header Authorization must be Bearer, a blank, and a UserSig")
+        }
+        let signature = try ClientIdentity.attempt { () throws(UserSigError) in try UserSig(decoding: text) }
+        guard let application = gateway.application(signature.sdkAppID) else {
+            throw ClientError(.unknownApp, "there is no app with the SDKAppID of this UserSig")
+        }
+        try ClientIdentity.attempt { () throws(UserSigError) in
+            try signature.verify(secretKey: application.secretKey, now: gateway.now().seconds)
+        }
+
+        self.sdkAppID = signature.sdkAppID
+        self.account = query["account"] ?? signature.identifier
+        guard (1...128).contains(account.utf8.count) else {
+            throw ClientError(.invalidValue, "an account has 1 to 128 bytes", field: "account")
+        }
+        // Accounts are bytes; Swift's == would hold canonically equivalent ones for the same.
+        func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+        guard
+            isSame(account, signature.identifier)
+                || application.administrators.contains(where: { isSame($0, signature.identifier) })
+        else {
+            throw ClientError(.forbidden, "only an administrator may act for another account", field: "account")
+        }
+    }
+
+    private static func attempt<Value>(_ body: () throws(UserSigError) -> Value) throws(ClientError) -> Value {
+        do throws(UserSigError) {
+            return try body()
+        } catch {
+            throw ClientError(error)
+        }
+    }
+
+    /// The scheme is case-insensitive (RFC 9110, 11.1).
+    private static func bearerToken(in header: String?) -> String? {
+        guard let header else { return nil }
+        let parts = header.split(separator: " ")
+        guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
+        return String(parts[1])
+    }
+}

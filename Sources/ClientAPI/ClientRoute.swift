@@ -1,0 +1,45 @@
+/// A path under /v1 with its method.
+enum ClientRoute: Equatable {
+    case putDevice(installation: String)
+    case deleteDevice(installation: String)
+    case putActivity(laID: String)
+    case clearActivity(laID: String)
+    case clearActivities
+    case listRegistrations
+
+    /// - Parameter segments: the path, split at its slashes and then percent-decoded.
+    init(method: String, segments: [String]) throws(ClientError) {
+        // An empty name is no path, above all not the one that clears all activities.
+        guard segments.first == "v1", segments.allSatisfy({ !$0.isEmpty }) else { throw ClientRoute.notFound }
+        switch (segments.dropFirst().first, segments.count) {
+        case ("devices", 3):
+            self = try ClientRoute.choose(
+                method,
+                [("PUT", .putDevice(installation: segments[2])), ("DELETE", .deleteDevice(installation: segments[2]))],
+            )
+        case ("activities", 3):
+            self = try ClientRoute.choose(
+                method,
+                [("PUT", .putActivity(laID: segments[2])), ("DELETE", .clearActivity(laID: segments[2]))],
+            )
+        case ("activities", 2):
+            self = try ClientRoute.choose(method, [("DELETE", .clearActivities)])
+        case ("registrations", 2):
+            self = try ClientRoute.choose(method, [("GET", .listRegistrations)])
+        default:
+            throw ClientRoute.notFound
+        }
+    }
+
+    private static let notFound = ClientError(.notFound, "there is no such path")
+
+    private static func choose(
+        _ method: String,
+        _ routes: [(method: String, route: ClientRoute)],
+    ) throws(ClientError) -> ClientRoute {
+        guard let match = routes.first(where: { $0.method == method }) else {
+            throw .methodNotAllowed(routes.map(\.method))
+        }
+        return match.route
+    }
+}

@@ -1,0 +1,15 @@
+/// What became of a registration.
+public enum RegistrationOutcome: Sendable, Equatable {
+    /// It is stored. `expiresAt`: when the last update of an activity can go out; nil for a device.
+    case applied(expiresAt: UnixTime?)
+    /// Its sequence is lower than a known one, or the same as that of other content. Nothing changed.
+    case staleSequence
+}
+
+/// What became of a clear.
+public enum ClearOutcome: Sendable, Equatable {
+    /// So many rows are gone; zero is no error.
+    case cleared(Int64)
+    /// The activity was registered with the same or a higher sequence. Nothing changed.
+    case staleSequence
+}

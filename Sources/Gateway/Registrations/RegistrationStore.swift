@@ -1,0 +1,158 @@
+public import Logging
+public import PostgresClient
+
+/// The phones' registrations in PostgreSQL. Each call is one transaction and one round trip; what it decides is in
+/// `Schema/0003_registration_functions.sql`, where the rows can be locked meanwhile.
+///
+/// One object per lane, used on that lane's thread.
+public final class RegistrationStore {
+    private let pool: PostgresPool
+    private let logger: Logger
+
+    /// - Parameter pool: the lane's connections.
+    public init(pool: PostgresPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    // MARK: - Changes
+
+    /// Registers a device token: replaces the installation's former one, and takes installation and token from
+    /// whichever account or installation had them.
+    public func putDevice(
+        _ registration: DeviceRegistration,
+        for owner: RegistrationOwner,
+    ) async throws(GatewayUnavailable) -> RegistrationOutcome {
+        let statement = PostgresStatement(
+            "SELECT register_device($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            [
+                .integer(owner.sdkAppID), .text(owner.account), .text(owner.installation),
+                .bytes(registration.token.bytes), .integer(registration.businessID),
+                .text(registration.environment?.rawValue), .text(registration.osVersion),
+                .text(registration.appVersion), .text(registration.language),
+                .text(registration.notificationPermission?.rawValue), .boolean(registration.frequentPushesEnabled),
+                .integer(registration.sequence),
+            ],
+        )
+        return try await run(statement) { row throws(PostgresError) in
+            try row.boolean(0) ? .applied(expiresAt: nil) : .staleSequence
+        }
+    }
+
+    /// Registers an activity token: a rotated one goes on with the activity's life, one after an accepted `end`, a
+    /// clear or the activity's 8 hours begins a new life; takes installation and token from whoever had them.
+    public func putActivity(
+        _ registration: ActivityRegistration,
+        for owner: RegistrationOwner,
+    ) async throws(GatewayUnavailable) -> RegistrationOutcome {
+        let statement = PostgresStatement(
+            """
+            SELECT applied, expires_at
+            FROM register_activity($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            """,
+            [
+                .integer(owner.sdkAppID), .text(owner.account), .text(registration.laID), .text(owner.installation),
+                .bytes(registration.token.bytes), .integer(registration.businessID),
+                .text(registration.environment?.rawValue), .text(registration.attributesType),
+                .text(registration.appVersion),
+                .timestamp(microsecondsSinceUnixEpoch: registration.startedAt?.microseconds),
+                .boolean(registration.frequentPushesEnabled), .integer(registration.sequence),
+            ],
+        )
+        return try await run(statement) { row throws(PostgresError) in
+            guard try row.boolean(0) else { return .staleSequence }
+            return .applied(expiresAt: UnixTime(microseconds: try row.timestampMicroseconds(1)))
+        }
+    }
+
+    /// Log-out: forgets the installation's device token and its activities, those with a lower sequence or none; all
+    /// of them if the clear has none.
+    public func deleteDevice(
+        of owner: RegistrationOwner,
+        sequence: Int64?,
+    ) async throws(GatewayUnavailable) -> ClearOutcome {
+        try await clear(owner, laID: nil, withDevice: true, sequence: sequence)
+    }
+
+    /// Forgets one activity of the installation.
+    public func clearActivity(
+        _ laID: String,
+        of owner: RegistrationOwner,
+        sequence: Int64?,
+    ) async throws(GatewayUnavailable) -> ClearOutcome {
+        try await clear(owner, laID: laID, withDevice: false, sequence: sequence)
+    }
+
+    /// Forgets the installation's activities, those with a lower sequence or none; all of them if the clear has none.
+    public func clearActivities(
+        of owner: RegistrationOwner,
+        sequence: Int64?,
+    ) async throws(GatewayUnavailable) -> ClearOutcome {
+        try await clear(owner, laID: nil, withDevice: false, sequence: sequence)
+    }
+
+    private func clear(
+        _ owner: RegistrationOwner,
+        laID: String?,
+        withDevice: Bool,
+        sequence: Int64?,
+    ) async throws(GatewayUnavailable) -> ClearOutcome {
+        let statement = PostgresStatement(
+            "SELECT cleared, is_stale FROM clear_registrations($1, $2, $3, $4, $5, $6)",
+            [
+                .integer(owner.sdkAppID), .text(owner.account), .text(owner.installation), .text(laID),
+                .boolean(withDevice), .integer(sequence),
+            ],
+        )
+        return try await run(statement) { row throws(PostgresError) in
+            try row.boolean(1) ? .staleSequence : .cleared(try row.integer(0))
+        }
+    }
+
+    // MARK: - Running
+
+    /// Runs a statement whose answer is one row.
+    private func run<Value>(
+        _ statement: PostgresStatement,
+        _ decode: (PostgresRow) throws(PostgresError) -> Value,
+    ) async throws(GatewayUnavailable) -> Value {
+        let result = try await run(statement)
+        do throws(PostgresError) {
+            guard let row = result.rows.first else {
+                throw PostgresError(.unexpectedResult(column: "0"))
+            }
+            return try decode(row)
+        } catch {
+            throw unavailable(error)
+        }
+    }
+
+    /// Runs a statement, once more where it lost a race against another transaction.
+    func run(_ statement: PostgresStatement) async throws(GatewayUnavailable) -> PostgresResult {
+        do throws(PostgresError) {
+            return try await pool.run(statement)
+        } catch {
+            guard let state = error.sqlState, RegistrationStore.lostRaces.contains(state) else {
+                throw unavailable(error)
+            }
+        }
+        do throws(PostgresError) {
+            return try await pool.run(statement)
+        } catch {
+            throw unavailable(error)
+        }
+    }
+
+    /// Unique violation, deadlock, serialization failure: SQLSTATEs that a repeat can cure.
+    private static let lostRaces: Set<String> = ["23505", "40P01", "40001"]
+
+    func unavailable(_ error: PostgresError) -> GatewayUnavailable {
+        switch error.kind {
+        case .connectionLost, .notConnected, .timeout:
+            return GatewayUnavailable(.databaseAway)
+        case .server, .invalidText, .parameterOutOfRange, .unexpectedResult:
+            logger.error("PostgreSQL refused a registration", ["error": .describing(error)])
+            return GatewayUnavailable(.databaseRefused)
+        }
+    }
+}
