@@ -1,0 +1,583 @@
+#!/usr/bin/python3
+"""An APNs for tests, on Python's h2: it shares no code with livepush.
+
+It listens as the production and as the sandbox APNs (TLS 1.2 or newer, ALPN h2, a server certificate of its own test
+CA), checks every request against Apple's documentation, records it byte for byte and answers as it is told to.
+
+    apns_peer.py --directory DIR --key KEYID:TEAMID:PRIVATE_OR_PUBLIC.pem:TOPIC[,TOPIC...] [--key ...]
+                 [--streams 1000] [--host localhost]
+
+It writes DIR/ca.pem, prints one line of JSON {"production", "sandbox", "control", "ca"} and ends when its standard
+input closes, so that none outlives the test that started it.
+
+Control is plain HTTP with JSON on 127.0.0.1 (the port "control"):
+
+    GET  /requests?after=N&count=C&wait=S   requests with a number above N; answers when there are C of them or after
+                                            S seconds. Also "connections", each with its problem and its counts.
+    POST /behaviours                        {"TOKEN" | "*:PUSH_TYPE" | "*": [ACTION, ...]}: what the next requests get,
+                                            first match wins; an ACTION serves "times" requests (default 1; 0: for ever)
+    POST /tokens                            {"TOKEN": {"environment": E, "kind": "device" | "activity"}}: tokens that
+                                            only that environment, and that kind of topic, accepts
+    POST /settings                          {"streams": N}: announces a new limit on every connection
+    POST /goaway                            {"code": 0, "reason": TEXT or null, "last": "all" | "none"}
+    POST /reset                             forgets behaviours, tokens and requests; connections stay
+
+An ACTION, all keys optional: {"status": 410, "reason": "Unregistered", "timestamp": MS, "retryAfter": S, "delay": S,
+"silent": true, "close": true, "refuse": true, "goaway": REASON, "times": N}. close: the request is processed, then the
+TCP connection is closed without an answer. refuse: RST_STREAM with REFUSED_STREAM. goaway: GOAWAY that leaves out this
+request. Without status, reason and the rest, the request is checked and answered as usual.
+"""
+import argparse
+import asyncio
+import base64
+import collections
+import datetime
+import ipaddress
+import json
+import os
+import re
+import ssl
+import sys
+import time
+import urllib.parse
+
+import h2.config
+import h2.connection
+import h2.events
+import h2.exceptions
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from hpack import NeverIndexedHeaderTuple
+from hyperframe.frame import GoAwayFrame, SettingsFrame
+
+REFUSED_STREAM = 7
+MAX_CONCURRENT_STREAMS = 3
+HEADERS = {
+    ":method", ":scheme", ":path", ":authority", "authorization", "apns-push-type", "apns-topic", "apns-id",
+    "apns-expiration", "apns-priority", "apns-collapse-id", "content-type", "content-length", "user-agent",
+}
+TOPIC_SUFFIX = {
+    "alert": "", "background": "", "liveactivity": ".push-type.liveactivity", "voip": ".voip",
+    "complication": ".complication", "fileprovider": ".pushkit.fileprovider", "location": ".location-query",
+    "pushtotalk": ".voip-ptt", "widgets": ".push-type.widgets", "controls": ".push-type.controls",
+}
+USUAL_REASON = {
+    400: "BadDeviceToken", 403: "InvalidProviderToken", 410: "Unregistered", 413: "PayloadTooLarge",
+    429: "TooManyRequests", 500: "InternalServerError", 503: "ServiceUnavailable",
+}
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+BASE64URL = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Refusal(Exception):
+    """The answer that APNs would give to a wrong request."""
+
+    def __init__(self, status, reason, **members):
+        super().__init__(reason)
+        self.status, self.reason, self.members = status, reason, members
+
+
+class Key:
+    """A provider key as Apple knows it: its id, its team, its public half and its topics."""
+
+    def __init__(self, text):
+        self.id, self.team, path, topics = text.split(":")
+        self.topics = topics.split(",")
+        with open(path, "rb") as file:
+            pem = file.read()
+        if b"PRIVATE KEY" in pem:
+            self.public = serialization.load_pem_private_key(pem, None).public_key()
+        else:
+            self.public = serialization.load_pem_public_key(pem)
+
+    def verifies(self, signed, signature):
+        """Whether `signature`, raw r and s of 32 bytes each (RFC 7518, 3.4), is this key's."""
+        if len(signature) != 64:
+            return False
+        r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+        try:
+            self.public.verify(encode_dss_signature(r, s), signed, ec.ECDSA(hashes.SHA256()))
+        except InvalidSignature:
+            return False
+        return True
+
+
+def base64url(text):
+    if not BASE64URL.fullmatch(text):
+        raise ValueError("not base64url without padding")
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def no_duplicates(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("duplicate keys")
+    return members
+
+
+def is_integer(value):
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+class Peer:
+    """What all connections share: keys, behaviours, and what arrived."""
+
+    def __init__(self, keys, streams):
+        self.keys = {key.id: key for key in keys}
+        self.streams = streams
+        self.behaviours = {}
+        self.tokens = {}
+        self.requests = []
+        self.connections = []
+        self.changed = asyncio.Condition()
+
+    async def announce(self):
+        async with self.changed:
+            self.changed.notify_all()
+
+    def action(self, token, push_type):
+        """The next action for such a request, or an empty one."""
+        for name in (token, "*:" + push_type, "*"):
+            queue = self.behaviours.get(name)
+            if queue:
+                action = queue[0]
+                if action.get("times", 1) == 1:
+                    queue.popleft()
+                elif action.get("times", 1) > 1:
+                    queue[0] = dict(action, times=action["times"] - 1)
+                return action
+        return {}
+
+    def check(self, record, headers, connection):
+        """Raises the refusal that APNs would answer with. Faults that APNs would not notice go into "problems"."""
+        problems = record["problems"]
+        names = [name for name, _, _ in headers]
+        for name in sorted(set(names)):
+            if names.count(name) > 1:
+                raise Refusal(400, "DuplicateHeaders")
+            if name not in HEADERS:
+                problems.append("header " + name)
+        fields = {name: value for name, value, _ in headers}
+        for name, _, never_indexed in headers:
+            if name in (":path", "authorization") and not never_indexed:
+                problems.append(name + " may be indexed")
+        if fields[":method"] != "POST":
+            raise Refusal(405, "MethodNotAllowed")
+        if not fields[":path"].startswith("/3/device/"):
+            raise Refusal(404, "BadPath")
+        token = record["token"]
+        if not token:
+            raise Refusal(400, "MissingDeviceToken")
+        key = self.check_provider_token(fields, connection)
+        if not re.fullmatch(r"([0-9a-f]{2}){32,256}", token):
+            raise Refusal(400, "BadDeviceToken")
+        if not UUID.fullmatch(fields.get("apns-id", "0" * 8 + "-0000-0000-0000-" + "0" * 12)):
+            raise Refusal(400, "BadMessageId")
+        if not re.fullmatch(r"0|[1-9][0-9]{0,11}", fields.get("apns-expiration", "0")):
+            raise Refusal(400, "BadExpirationDate")
+        if fields.get("apns-priority", "10") not in ("1", "5", "10"):
+            raise Refusal(400, "BadPriority")
+        if not 1 <= len(fields.get("apns-collapse-id", "x").encode()) <= 64:
+            raise Refusal(400, "BadCollapseId")
+        for name in ("apns-id", "apns-expiration", "apns-priority"):
+            if name not in fields:
+                problems.append("no " + name)
+        push_type = record["pushType"]
+        if push_type not in TOPIC_SUFFIX:
+            raise Refusal(400, "InvalidPushType")
+        if push_type == "background" and fields.get("apns-priority") != "5":
+            raise Refusal(400, "BadPriority")
+        topic = fields.get("apns-topic")
+        if not topic:
+            raise Refusal(400, "MissingTopic")
+        suffix = TOPIC_SUFFIX[push_type]
+        known = self.tokens.get(token)
+        if known and known.get("environment", record["environment"]) != record["environment"]:
+            raise Refusal(400, "BadDeviceToken")
+        if topic not in [bundle + suffix for bundle in key.topics]:
+            raise Refusal(400, "DeviceTokenNotForTopic" if topic.startswith(tuple(key.topics)) else "TopicDisallowed")
+        if known and "kind" in known and (known["kind"] == "activity") != (push_type == "liveactivity"):
+            raise Refusal(400, "DeviceTokenNotForTopic")
+        self.check_body(base64.b64decode(record["body"]), push_type, problems)
+
+    def check_provider_token(self, fields, connection):
+        authorization = fields.get("authorization")
+        if not authorization:
+            raise Refusal(403, "MissingProviderToken")
+        try:
+            scheme, token = authorization.split(" ")
+            head, claims, signature = token.split(".")
+            header = json.loads(base64url(head))
+            claim = json.loads(base64url(claims))
+            signature = base64url(signature)
+            key = self.keys[header["kid"]]
+        except (ValueError, KeyError, TypeError):
+            raise Refusal(403, "InvalidProviderToken") from None
+        if scheme != "bearer" or header.get("alg") != "ES256" or claim.get("iss") != key.team:
+            raise Refusal(403, "InvalidProviderToken")
+        if not is_integer(claim.get("iat")) or not key.verifies((head + "." + claims).encode(), signature):
+            raise Refusal(403, "InvalidProviderToken")
+        if abs(time.time() - claim["iat"]) > 3600:
+            raise Refusal(403, "ExpiredProviderToken")
+        if connection.team not in (None, key.team):
+            raise Refusal(403, "InvalidProviderToken")
+        connection.team = key.team
+        if connection.provider_token not in (None, token):
+            raise Refusal(429, "TooManyProviderTokenUpdates")
+        connection.provider_token = token
+        return key
+
+    def check_body(self, body, push_type, problems):
+        if not body:
+            raise Refusal(400, "PayloadEmpty")
+        if len(body) > 4096:
+            raise Refusal(413, "PayloadTooLarge")
+        try:
+            payload = json.loads(body.decode("utf-8"), object_pairs_hook=no_duplicates)
+            aps = payload["aps"]
+            if not isinstance(aps, dict):
+                raise ValueError("aps")
+        except (ValueError, KeyError, TypeError):
+            raise Refusal(400, "PayloadEmpty") from None
+        if push_type == "liveactivity":
+            if set(payload) != {"aps"}:
+                problems.append("keys beside aps: " + " ".join(sorted(set(payload) - {"aps"})))
+            unknown = set(aps) - {
+                "timestamp", "event", "content-state", "dismissal-date", "stale-date", "relevance-score", "alert",
+            }
+            if unknown:
+                problems.append("unknown in aps: " + " ".join(sorted(unknown)))
+            if aps.get("event") not in ("update", "end"):
+                problems.append("event")
+            if not isinstance(aps.get("content-state"), dict):
+                problems.append("content-state")
+            if not is_integer(aps.get("timestamp")) or abs(aps["timestamp"] - time.time()) > 8 * 3600:
+                problems.append("timestamp")
+            for name in ("dismissal-date", "stale-date"):
+                if name in aps and not (is_integer(aps[name]) and 0 <= aps[name] < 10**11):
+                    problems.append(name)
+            if aps.get("event") == "update" and "dismissal-date" in aps:
+                problems.append("dismissal-date on update")
+            if "alert" in aps and not aps["alert"]:
+                problems.append("empty alert")
+        elif push_type == "alert":
+            alert = aps.get("alert")
+            if not alert or not isinstance(alert, (dict, str)):
+                problems.append("alert")
+            for name in ("event", "content-state", "timestamp", "dismissal-date"):
+                if name in aps:
+                    problems.append(name + " in a notification")
+
+
+class Connection(asyncio.Protocol):
+    """One HTTP/2 connection."""
+
+    def __init__(self, peer, environment):
+        self.peer, self.environment = peer, environment
+        self.number = len(peer.connections) + 1
+        self.team = self.provider_token = None
+        self.limit = 1
+        self.answered = False
+        self.last_accepted = None
+        self.open = {}
+        self.highest = 0
+        self.facts = {
+            "number": self.number, "environment": environment, "opened": time.time(), "closed": None, "problem": None,
+            "tls": None, "serverName": None, "pings": 0, "refusedByLimit": 0, "streams": 0, "mostOpen": 0,
+        }
+
+    def connection_made(self, transport):
+        self.transport = transport
+        secure = transport.get_extra_info("ssl_object")
+        self.facts["tls"] = secure.version()
+        self.facts["serverName"] = getattr(secure, "server_name", None)
+        self.peer.connections.append(self)
+        self.facts["number"] = self.number = len(self.peer.connections)
+        if secure.selected_alpn_protocol() != "h2":
+            self.facts["problem"] = "ALPN is not h2"
+            transport.close()
+            return
+        self.http = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=False, header_encoding=None)
+        )
+        # h2 would end the connection of a client that opens more streams than were announced; APNs resets those
+        # streams. So h2 itself is given a limit out of reach and the announced one travels in a frame of our own.
+        self.http.local_settings._settings[MAX_CONCURRENT_STREAMS] = collections.deque([1 << 30])
+        self.http.initiate_connection()
+        self.flush()
+        self.announce_limit(1)
+
+    def announce_limit(self, limit):
+        self.limit = limit
+        self.write_frame(SettingsFrame(0, settings={MAX_CONCURRENT_STREAMS: limit}))
+
+    def write_frame(self, frame):
+        self.flush()
+        self.transport.write(frame.serialize())
+
+    def flush(self):
+        data = self.http.data_to_send()
+        if data and not self.transport.is_closing():
+            self.transport.write(data)
+
+    def connection_lost(self, error):
+        self.facts["closed"] = time.time()
+        asyncio.ensure_future(self.peer.announce())
+
+    def data_received(self, data):
+        try:
+            events = self.http.receive_data(data)
+        except h2.exceptions.ProtocolError as error:
+            self.facts["problem"] = type(error).__name__ + ": " + str(error)
+            self.flush()
+            self.transport.close()
+            return
+        for event in events:
+            if isinstance(event, h2.events.RequestReceived):
+                self.request_received(event)
+            elif isinstance(event, h2.events.DataReceived):
+                self.http.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                if event.stream_id in self.open:
+                    self.open[event.stream_id][1].append(event.data)
+            elif isinstance(event, h2.events.StreamEnded):
+                if event.stream_id in self.open:
+                    asyncio.ensure_future(self.request_ended(event.stream_id))
+            elif isinstance(event, h2.events.StreamReset):
+                self.open.pop(event.stream_id, None)
+            elif isinstance(event, h2.events.PingReceived):
+                self.facts["pings"] += 1
+        self.flush()
+
+    def request_received(self, event):
+        stream = event.stream_id
+        self.facts["streams"] += 1
+        if self.last_accepted is not None and stream > self.last_accepted:
+            return
+        if len(self.open) >= self.limit:
+            self.facts["refusedByLimit"] += 1
+            self.http.reset_stream(stream, REFUSED_STREAM)
+            return
+        headers = [
+            (field[0].decode("latin-1"), field[1].decode("utf-8", "replace"),
+             isinstance(field, NeverIndexedHeaderTuple))
+            for field in event.headers
+        ]
+        self.highest = max(self.highest, stream)
+        self.open[stream] = (headers, [], time.time())
+        self.facts["mostOpen"] = max(self.facts["mostOpen"], len(self.open))
+
+    async def request_ended(self, stream):
+        headers, parts, received = self.open[stream]
+        fields = dict((name, value) for name, value, _ in headers)
+        path = fields.get(":path", "")
+        token = path[len("/3/device/"):] if path.startswith("/3/device/") else ""
+        record = {
+            "number": len(self.peer.requests) + 1, "environment": self.environment, "connection": self.number,
+            "stream": stream, "received": received, "headers": headers, "fields": fields,
+            "token": token, "pushType": fields.get("apns-push-type", ""),
+            "body": base64.b64encode(b"".join(parts)).decode(), "problems": [], "status": None, "reason": None,
+        }
+        action = self.peer.action(token, record["pushType"])
+        if action.get("refuse"):
+            self.open.pop(stream)
+            self.http.reset_stream(stream, REFUSED_STREAM)
+            self.flush()
+            return
+        if "goaway" in action:
+            self.last_accepted = stream - 2 if stream > 1 else 0
+            self.go_away(0, action["goaway"])
+            self.open.pop(stream)
+            return
+        refusal = None
+        try:
+            self.peer.check(record, headers, self)
+        except Refusal as error:
+            refusal = error
+        if refusal is None and "status" in action and action["status"] != 200:
+            members = {"timestamp": action["timestamp"]} if "timestamp" in action else {}
+            refusal = Refusal(action["status"], action.get("reason", USUAL_REASON[action["status"]]), **members)
+        record["status"] = refusal.status if refusal else 200
+        record["reason"] = refusal.reason if refusal else None
+        if action.get("silent") or action.get("close"):
+            record["status"] = None
+        self.peer.requests.append(record)
+        await self.peer.announce()
+        if action.get("delay"):
+            await asyncio.sleep(action["delay"])
+        if action.get("close"):
+            self.transport.abort()
+        if action.get("close") or action.get("silent") or self.open.pop(stream, None) is None:
+            return
+        self.answer(stream, record, refusal, action.get("retryAfter"))
+
+    def answer(self, stream, record, refusal, retry_after):
+        if self.transport.is_closing():
+            return
+        identifier = record["fields"].get("apns-id") or "00000000-0000-0000-0000-%012X" % record["number"]
+        # Apple answers with upper-case ids in the wild.
+        headers = [(":status", str(record["status"])), ("apns-id", identifier.upper())]
+        if refusal is None:
+            if not self.answered:
+                self.answered = True
+                self.announce_limit(self.peer.streams)
+            self.http.send_headers(stream, headers, end_stream=True)
+        else:
+            body = json.dumps(dict({"reason": refusal.reason}, **refusal.members)).encode()
+            headers.append(("content-type", "application/json"))
+            if retry_after is not None:
+                headers.append(("retry-after", str(retry_after)))
+            self.http.send_headers(stream, headers)
+            self.http.send_data(stream, body, end_stream=True)
+        self.flush()
+
+    def go_away(self, code, reason):
+        """Sends GOAWAY. h2's own would also end the streams that may still be answered."""
+        last = self.last_accepted if self.last_accepted is not None else (1 << 31) - 1
+        data = json.dumps({"reason": reason}).encode() if reason else b""
+        self.write_frame(GoAwayFrame(0, last_stream_id=last, error_code=code, additional_data=data))
+
+
+class Control:
+    """The HTTP side on which a test asks and tells."""
+
+    def __init__(self, peer):
+        self.peer = peer
+
+    async def serve(self, reader, writer):
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            method, target, _ = head.split("\r\n")[0].split(" ")
+            length = re.search(r"(?im)^content-length: *(\d+)", head)
+            body = await reader.readexactly(int(length.group(1))) if length else b""
+            url = urllib.parse.urlsplit(target)
+            query = dict(urllib.parse.parse_qsl(url.query))
+            answer = await self.answer(method, url.path, query, json.loads(body) if body else {})
+            data = json.dumps(answer).encode()
+            writer.write(
+                b"HTTP/1.1 %d OK\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                % (404 if answer is None else 200, len(data)) + data
+            )
+            await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def answer(self, method, path, query, body):
+        peer = self.peer
+        live = [connection for connection in peer.connections if connection.facts["closed"] is None]
+        if (method, path) == ("GET", "/requests"):
+            after, count, wait = int(query.get("after", 0)), int(query.get("count", 1)), float(query.get("wait", 0))
+            async with peer.changed:
+                try:
+                    await asyncio.wait_for(
+                        peer.changed.wait_for(lambda: len(peer.requests) >= after + count), wait or 0.001
+                    )
+                except asyncio.TimeoutError:
+                    pass
+            return {
+                "requests": [record for record in peer.requests if record["number"] > after],
+                "connections": [connection.facts for connection in peer.connections],
+            }
+        if (method, path) == ("POST", "/behaviours"):
+            for name, actions in body.items():
+                peer.behaviours[name] = collections.deque(actions)
+        elif (method, path) == ("POST", "/tokens"):
+            peer.tokens.update(body)
+        elif (method, path) == ("POST", "/settings"):
+            peer.streams = body["streams"]
+            for connection in live:
+                connection.announce_limit(peer.streams)
+        elif (method, path) == ("POST", "/goaway"):
+            for connection in live:
+                connection.last_accepted = 0 if body.get("last") == "none" else connection.highest
+                connection.go_away(body.get("code", 0), body.get("reason"))
+        elif (method, path) == ("POST", "/reset"):
+            peer.behaviours.clear()
+            peer.tokens.clear()
+            peer.requests.clear()
+        else:
+            return None
+        return {}
+
+
+def write_certificates(directory, host):
+    """A test CA and a server certificate for `host` and 127.0.0.1. Returns the paths of the CA, the chain, the key."""
+    now = datetime.datetime.utcnow()
+
+    def certificate(subject, public, issuer, signer, is_authority):
+        builder = (
+            x509.CertificateBuilder()
+            .subject_name(subject).issuer_name(issuer).public_key(public)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=30))
+            .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
+        )
+        if is_authority:
+            builder = builder.add_extension(
+                x509.KeyUsage(True, False, False, False, False, True, True, False, False), critical=True
+            )
+        else:
+            names = [x509.DNSName(host), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+            builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False).add_extension(
+                x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
+            )
+        return builder.sign(signer, hashes.SHA256())
+
+    def name(text):
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+    authority_key, server_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    authority_name = name("livepush test CA")
+    authority = certificate(authority_name, authority_key.public_key(), authority_name, authority_key, True)
+    server = certificate(name(host), server_key.public_key(), authority_name, authority_key, False)
+    paths = [os.path.join(directory, file) for file in ("ca.pem", "server.pem", "server-key.pem")]
+    for path, data in zip(paths, (
+        authority.public_bytes(serialization.Encoding.PEM),
+        server.public_bytes(serialization.Encoding.PEM),
+        server_key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ),
+    )):
+        with open(path, "wb") as file:
+            file.write(data)
+    return paths
+
+
+async def main():
+    arguments = argparse.ArgumentParser(description="An APNs for tests.")
+    arguments.add_argument("--directory", required=True)
+    arguments.add_argument("--key", action="append", required=True, type=Key)
+    arguments.add_argument("--streams", type=int, default=1000)
+    arguments.add_argument("--host", default="localhost")
+    arguments = arguments.parse_args()
+
+    authority, chain, key = write_certificates(os.path.abspath(arguments.directory), arguments.host)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["h2"])
+    context.load_cert_chain(chain, key)
+    context.sni_callback = lambda socket, name, _: setattr(socket, "server_name", name)
+
+    loop = asyncio.get_running_loop()
+    peer = Peer(arguments.key, arguments.streams)
+    servers = {
+        environment: await loop.create_server(
+            lambda environment=environment: Connection(peer, environment), "127.0.0.1", 0, ssl=context
+        )
+        for environment in ("production", "sandbox")
+    }
+    servers["control"] = await asyncio.start_server(Control(peer).serve, "127.0.0.1", 0)
+    ports = {name: server.sockets[0].getsockname()[1] for name, server in servers.items()}
+    print(json.dumps(dict(ports, ca=authority)), flush=True)
+
+    ended = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), lambda: os.read(sys.stdin.fileno(), 4096) or ended.set())
+    await ended.wait()
+
+
+asyncio.run(main())
