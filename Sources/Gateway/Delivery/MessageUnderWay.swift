@@ -25,6 +25,6 @@ final class MessageUnderWay: Sendable {
 
     /// When an activity that started at `start` takes no more of this message's event.
     func endOfLife(startedAt start: UnixTime, event: ActivityEvent) -> UnixTime {
-        start + (event == .end ? ActivityLife.end : ActivityLife.updates)
+        start + ActivityLife.duration(for: event)
     }
 }

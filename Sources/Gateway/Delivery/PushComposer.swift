@@ -7,46 +7,91 @@ struct PushComposer {
     static let payloadOverLimit = "payload_over_limit"
 
     private let message: MessageUnderWay
-    private var notification: [UInt8]??
+    private var notification: Encoded?
+    private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?)?
+
+    private enum Encoded {
+        case payload([UInt8])
+        case overLimit
+    }
 
     init(_ message: MessageUnderWay) {
         self.message = message
     }
 
     /// The request for an attempt, or nil if its payload exceeds 4096 bytes.
-    mutating func request(for attempt: PushAttempt, at now: UnixTime) -> APNsRequest? {
+    mutating func request(for attempt: PushAttempt, to account: String, at now: UnixTime) -> APNsRequest? {
         let bundleID = attempt.destination.certificate.bundleID
-        let payload: [UInt8]?
-        let topic: String
-        let pushType: APNsPushType
-        let collapseID: String
-        let recipientAndPhone = "\(attempt.kind.rawValue)/\(attempt.installation)"
-        switch attempt.kind {
-        case .activity:
-            payload = activityPayload(timestamp: attempt.timestamp ?? now.seconds, at: now)
-            topic = PushTopic.liveActivity(bundleID: bundleID)
-            pushType = .liveActivity
-            collapseID = PushIdentifiers.collapseID(messageID: message.receipt.id)
-        case .device:
-            payload = notificationPayload()
-            topic = PushTopic.alert(bundleID: bundleID)
-            pushType = .alert
-            collapseID = notificationCollapseID
-        }
+        let isActivity = attempt.kind == .activity
+        let payload = isActivity ? activityPayload(attempt.timestamp ?? now.seconds, now) : notificationPayload()
         guard let payload else { return nil }
         return APNsRequest(
             deviceToken: attempt.token.hexadecimal,
-            topic: topic,
-            pushType: pushType,
+            topic: isActivity ? PushTopic.liveActivity(bundleID: bundleID) : PushTopic.alert(bundleID: bundleID),
+            pushType: isActivity ? .liveActivity : .alert,
             priority: attempt.priority,
             expiration: attempt.expiration,
-            apnsID: PushIdentifiers.apnsID(
-                messageID: message.receipt.id,
-                kind: attempt.kind.rawValue,
-                target: recipientAndPhone,
-            ),
-            collapseID: collapseID,
+            apnsID: PushComposer.apnsID(message.receipt.id, attempt.kind, account, attempt.installation),
+            collapseID: isActivity ? PushIdentifiers.collapseID(messageID: message.receipt.id) : fallbackCollapseID(account),
             payload: payload,
         )
+    }
+
+    /// The same on every attempt for one target, in whatever process.
+    static func apnsID(
+        _ messageID: Int64,
+        _ kind: DeliveryTarget.Kind,
+        _ account: String,
+        _ installation: String,
+    ) -> String {
+        // An installation holds no slash, so two targets cannot run together.
+        PushIdentifiers.apnsID(messageID: messageID, kind: kind.rawValue, target: "\(installation)/\(account)")
+    }
+
+    private func fallbackCollapseID(_ account: String) -> String {
+        if let activity = message.order.activity, message.application.fallbackCollapse == .activity {
+            return PushIdentifiers.collapseID(account: account, laID: activity.laID)
+        }
+        return PushIdentifiers.collapseID(messageID: message.receipt.id)
+    }
+
+    private mutating func activityPayload(_ timestamp: Int64, _ now: UnixTime) -> [UInt8]? {
+        guard let instruction = message.order.activity else { return nil }
+        let dismissalDate = DismissalDate.toSend(
+            event: instruction.content.event,
+            requested: instruction.content.dismissalDate,
+            defaultIsImmediate: instruction.defaultDismissal == .immediate,
+            now: now.seconds,
+        )
+        if activity == nil || activity?.dismissalDate != dismissalDate {
+            activity = (LiveActivityPayloadTemplate(content(of: instruction), dismissalDate: dismissalDate), dismissalDate)
+        }
+        guard let payload = activity?.template.encode(timestamp: timestamp) else { return nil }
+        if payload.count <= PayloadLimit.bytes { return payload }
+        // The state alone was checked at accept; an alert that the app's setting added may not cost the update.
+        let bare = LiveActivityPayload.encode(instruction.content, timestamp: timestamp, dismissalDate: dismissalDate)
+        return bare.count <= PayloadLimit.bytes ? bare : nil
+    }
+
+    private func content(of instruction: ActivityInstruction) -> ActivityContent {
+        guard message.application.copiesAlertToLiveActivity, instruction.content.alert == nil,
+            !message.order.notification.isEmpty
+        else { return instruction.content }
+        var content = instruction.content
+        let notification = message.order.notification
+        content.alert = ActivityAlert(title: notification.title, body: notification.body, sound: notification.sound)
+        return content
+    }
+
+    private mutating func notificationPayload() -> [UInt8]? {
+        if notification == nil {
+            if let (bytes, _) = try? NotificationPayload.encode(message.order.notification) {
+                notification = .payload(bytes)
+            } else {
+                notification = .overLimit
+            }
+        }
+        guard case .payload(let bytes) = notification else { return nil }
+        return bytes
     }
 }
