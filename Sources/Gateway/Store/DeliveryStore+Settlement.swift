@@ -1,0 +1,347 @@
+import APNs
+import LiveActivity
+import PostgresClient
+
+extension DeliveryStore {
+    /// A settlement with what its rows need of the message.
+    struct Entry: Sendable {
+        var receipt: AcceptedMessage
+        var sdkAppID: Int64
+        var account: String
+        var laID: String?
+        var event: ActivityEvent?
+        var deadline: UnixTime
+        var settlement: Settlement
+    }
+
+    /// Writes settlements of many recipients in one transaction.
+    ///
+    /// Only rows that `owner` still owns are written: an instance that was taken over meanwhile changes nothing.
+    ///
+    /// - Parameters:
+    ///   - completed: messages all of whose recipients are settled after this; their rows go, or wait for recipients
+    ///     that have rows of their own.
+    ///   - mayBeRepeated: the same entries may have been written before, by a unit whose outcome is unknown.
+    func settle(
+        _ entries: [Entry],
+        completed: [Int64],
+        owner: Int64,
+        mayBeRepeated: Bool,
+    ) async throws(PostgresError) {
+        // The order of keys, as everywhere: see the claim.
+        let entries = entries.sorted { ($0.receipt.id, $0.account) < ($1.receipt.id, $1.account) }
+        let recipientRows = entries.filter {
+            if case .finished = $0.settlement.next { false } else { true }
+        }
+        let messages = Array(Set(entries.map(\.receipt.id)).union(completed)).sorted()
+        var unit = corrections(of: entries)
+        unit.append(
+            PostgresStatement(
+                "SELECT message_id FROM pending WHERE account IS NULL AND message_id = ANY($1::bigint[]) ORDER BY message_id FOR UPDATE",
+                [.integers(messages)],
+            )
+        )
+        if entries.contains(where: { if case .finished = $0.settlement.next { true } else { false } }) {
+            unit.append(deliveries(of: entries, owner: owner, mayBeRepeated: mayBeRepeated))
+            unit.append(removal(of: entries, owner: owner))
+        }
+        if !recipientRows.isEmpty {
+            unit.append(waiting(recipientRows, owner: owner))
+        }
+        unit.append(contentsOf: completion(of: messages, completed: completed, owner: owner))
+        _ = try await pool.run(unit)
+    }
+
+    // MARK: - Rows
+
+    private func deliveries(of entries: [Entry], owner: Int64, mayBeRepeated: Bool) -> PostgresStatement {
+        var rows: [(entry: Entry, record: DeliveryRecord)] = []
+        for entry in entries {
+            guard case .finished(let records) = entry.settlement.next else { continue }
+            rows.append(contentsOf: records.map { (entry, $0) })
+        }
+        let targets = rows.map(\.record.target)
+        let apnsIDs = rows.map { row in
+            row.record.target.flatMap { target in
+                target.attempts == 0
+                    ? nil
+                    : PushComposer.apnsID(row.entry.receipt.id, target.kind, row.entry.account, target.installation)
+            }
+        }
+        return PostgresStatement(
+            """
+            INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route,
+                route_reason, fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
+                timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at)
+            SELECT row.message_id, row.accepted_at, row.sdk_app_id, row.account, row.installation, row.la_id, row.event,
+                row.route, row.route_reason, row.fallback, row.outcome, row.apns_status::smallint, row.apns_reason,
+                row.apns_id::uuid, row.attempts::integer, row.priority::smallint, row.priority_reason,
+                row.timestamp_sent, row.payload_bytes::integer, row.token_fingerprint, row.environment, row.sent_at
+            FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
+                $8::text[], $9::text[], $10::boolean[], $11::text[], $12::bigint[], $13::text[], $14::text[],
+                $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[], $20::text[], $21::text[],
+                $22::timestamptz[])
+                AS row (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route, route_reason,
+                    fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
+                    timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at)
+            WHERE EXISTS (
+                    SELECT FROM pending WHERE pending.message_id = row.message_id
+                        AND pending.instance_id = $23::bigint
+                        AND (pending.account IS NULL OR pending.account = row.account))
+                AND NOT ($24::boolean AND EXISTS (
+                    SELECT FROM delivery WHERE delivery.message_id = row.message_id
+                        AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
+            """,
+            [
+                .integers(rows.map(\.entry.receipt.id)),
+                .timestamps(rows.map(\.entry.receipt.acceptedAt.microseconds)),
+                .integers(rows.map(\.entry.sdkAppID)),
+                .texts(rows.map(\.entry.account)),
+                .texts(targets.map { $0?.installation }),
+                .texts(rows.map(\.entry.laID)),
+                .texts(rows.map { $0.entry.event?.rawValue }),
+                .texts(rows.map(\.record.route.rawValue)),
+                .texts(rows.map(\.record.routeReason)),
+                .booleans(rows.map(\.record.isFallback)),
+                .texts(rows.map(\.record.outcome.rawValue)),
+                .integers(targets.map { $0?.status.map(Int64.init) }),
+                .texts(targets.map { $0?.statusReason }),
+                .texts(apnsIDs),
+                .integers(targets.map { Int64($0?.attempts ?? 0) }),
+                .integers(targets.map { $0?.priority.map(Int64.init) }),
+                .texts(targets.map { $0?.priorityReason }),
+                .integers(targets.map { $0?.timestampSent }),
+                .integers(targets.map { $0?.payloadBytes.map(Int64.init) }),
+                .texts(targets.map { $0?.tokenFingerprint }),
+                .texts(targets.map { $0?.environment?.rawValue }),
+                .timestamps(targets.map { $0?.sentAt?.microseconds }),
+                .integer(owner),
+                .boolean(mayBeRepeated),
+            ],
+        )
+    }
+
+    private func removal(of entries: [Entry], owner: Int64) -> PostgresStatement {
+        let finished = entries.filter { if case .finished = $0.settlement.next { true } else { false } }
+        return PostgresStatement(
+            """
+            DELETE FROM pending USING unnest($1::bigint[], $2::text[]) AS done (message_id, account)
+            WHERE pending.message_id = done.message_id AND pending.account = done.account
+                AND pending.instance_id = $3::bigint
+            """,
+            [
+                .integers(finished.map(\.receipt.id)),
+                .texts(finished.map(\.account)),
+                .integer(owner),
+            ],
+        )
+    }
+
+    private func waiting(_ entries: [Entry], owner: Int64) -> PostgresStatement {
+        var due: [Int64] = []
+        var reasons: [String] = []
+        var progress: [RecipientProgress] = []
+        var isKept: [Bool] = []
+        for entry in entries {
+            switch entry.settlement.next {
+            case .finished: continue
+            case .waiting(let until, let reason, let soFar):
+                due.append(until.microseconds)
+                reasons.append(reason)
+                progress.append(soFar)
+                isKept.append(false)
+            case .fallingBack(let soFar):
+                due.append(entry.receipt.acceptedAt.microseconds)
+                reasons.append(soFar.notificationReason)
+                progress.append(soFar)
+                isKept.append(true)
+            }
+        }
+        return PostgresStatement(
+            """
+            INSERT INTO pending AS stored (message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline,
+                takeovers, attempts, reason, progress)
+            SELECT row.message_id, row.account, row.accepted_at, row.sdk_app_id,
+                CASE WHEN row.is_kept THEN $1::bigint END, row.due, row.deadline, 0, row.attempts::integer, row.reason,
+                row.progress
+            FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[], $6::timestamptz[],
+                $7::timestamptz[], $8::bigint[], $9::text[], $10::bytea[], $11::boolean[])
+                AS row (message_id, account, accepted_at, sdk_app_id, due, deadline, attempts, reason, progress, is_kept)
+            WHERE EXISTS (
+                SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.instance_id = $1::bigint
+                    AND (pending.account IS NULL OR pending.account = row.account))
+            ON CONFLICT (message_id, account) WHERE account IS NOT NULL DO UPDATE SET
+                instance_id = excluded.instance_id, due = excluded.due, attempts = excluded.attempts,
+                reason = excluded.reason, progress = excluded.progress
+            """,
+            [
+                .integer(owner),
+                .integers(entries.map(\.receipt.id)),
+                .texts(entries.map(\.account)),
+                .timestamps(entries.map(\.receipt.acceptedAt.microseconds)),
+                .integers(entries.map(\.sdkAppID)),
+                .timestamps(due),
+                .timestamps(entries.map(\.deadline.microseconds)),
+                .integers(progress.map { Int64($0.targets.map(\.attempts).max() ?? 0) }),
+                .texts(reasons),
+                .byteArrays(progress.map { $0.encoded() }),
+                .booleans(isKept),
+            ],
+        )
+    }
+
+    /// Removes the rows of whole messages of which nothing is left; a completed message with waiting recipients keeps
+    /// its row, which holds the content, until the last of them is done.
+    private func completion(of messages: [Int64], completed: [Int64], owner: Int64) -> [PostgresStatement] {
+        [
+            PostgresStatement(
+                """
+                DELETE FROM pending WHERE account IS NULL AND message_id = ANY($1::bigint[])
+                    AND (due = 'infinity' OR (instance_id = $3::bigint AND message_id = ANY($2::bigint[])))
+                    AND NOT EXISTS (
+                        SELECT FROM pending AS recipient
+                        WHERE recipient.message_id = pending.message_id AND recipient.account IS NOT NULL)
+                """,
+                [.integers(messages), .integers(completed), .integer(owner)],
+            ),
+            PostgresStatement(
+                """
+                UPDATE pending SET instance_id = NULL, due = 'infinity', reason = 'recipients_wait'
+                WHERE account IS NULL AND instance_id = $2::bigint AND message_id = ANY($1::bigint[])
+                """,
+                [.integers(completed), .integer(owner)],
+            ),
+        ]
+    }
+
+    // MARK: - Corrections
+
+    /// What the answers taught about registrations. Each statement names the token that was pushed to, so that a
+    /// registration that arrived meanwhile is not touched.
+    private func corrections(of entries: [Entry]) -> [PostgresStatement] {
+        var forgotten = Corrected()
+        var environments = Corrected()
+        var ended = Corrected()
+        var givenUp = Corrected()
+        for entry in entries {
+            for correction in entry.settlement.corrections {
+                switch correction.change {
+                case .forget(let until): forgotten.append(entry, correction, time: until)
+                case .rememberEnvironment(let environment): environments.append(entry, correction, text: environment.rawValue)
+                case .endAccepted: ended.append(entry, correction)
+                case .endGivenUp: givenUp.append(entry, correction)
+                }
+            }
+        }
+        var statements: [PostgresStatement] = []
+        if !forgotten.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    DELETE FROM live_activity AS activity
+                    USING unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS dead (sdk_app_id, token, until)
+                    WHERE activity.sdk_app_id = dead.sdk_app_id AND activity.token = dead.token
+                        AND activity.registered_at <= dead.until
+                    """,
+                    forgotten.tokensAndTimes,
+                )
+            )
+            statements.append(
+                PostgresStatement(
+                    """
+                    DELETE FROM device
+                    USING unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS dead (sdk_app_id, token, until)
+                    WHERE device.sdk_app_id = dead.sdk_app_id AND device.token = dead.token
+                        AND device.registered_at <= dead.until
+                    """,
+                    forgotten.tokensAndTimes,
+                )
+            )
+        }
+        if !environments.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE live_activity AS activity SET environment = known.environment
+                    FROM unnest($1::bigint[], $2::bytea[], $3::text[]) AS known (sdk_app_id, token, environment)
+                    WHERE activity.sdk_app_id = known.sdk_app_id AND activity.token = known.token
+                        AND activity.environment IS DISTINCT FROM known.environment
+                    """,
+                    environments.tokensAndTexts,
+                )
+            )
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE device SET environment = known.environment
+                    FROM unnest($1::bigint[], $2::bytea[], $3::text[]) AS known (sdk_app_id, token, environment)
+                    WHERE device.sdk_app_id = known.sdk_app_id AND device.token = known.token
+                        AND device.environment IS DISTINCT FROM known.environment
+                    """,
+                    environments.tokensAndTexts,
+                )
+            )
+        }
+        if !ended.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE live_activity AS activity SET ended_at = clock_timestamp()
+                    FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS ended (sdk_app_id, token, message_id)
+                    WHERE activity.sdk_app_id = ended.sdk_app_id AND activity.token = ended.token
+                        AND activity.end_message = ended.message_id
+                    """,
+                    ended.tokensAndMessages,
+                )
+            )
+        }
+        if !givenUp.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE live_activity AS activity SET end_message = NULL
+                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+                        AS given_up (sdk_app_id, account, la_id, installation, message_id)
+                    WHERE activity.sdk_app_id = given_up.sdk_app_id AND activity.account = given_up.account
+                        AND activity.la_id = given_up.la_id AND activity.installation = given_up.installation
+                        AND activity.end_message = given_up.message_id AND activity.ended_at IS NULL
+                    """,
+                    givenUp.keysAndMessages,
+                )
+            )
+        }
+        return statements
+    }
+
+    private struct Corrected {
+        private var rows: [(entry: Entry, correction: RegistrationCorrection, time: UnixTime?, text: String?)] = []
+
+        var isEmpty: Bool { rows.isEmpty }
+
+        mutating func append(
+            _ entry: Entry,
+            _ correction: RegistrationCorrection,
+            time: UnixTime? = nil,
+            text: String? = nil,
+        ) {
+            rows.append((entry, correction, time, text))
+        }
+
+        private var apps: PostgresParameter { .integers(rows.map(\.entry.sdkAppID)) }
+        private var tokens: PostgresParameter { .byteArrays(rows.map { $0.correction.token?.bytes }) }
+        private var messages: PostgresParameter { .integers(rows.map(\.entry.receipt.id)) }
+
+        var tokensAndTimes: [PostgresParameter] { [apps, tokens, .timestamps(rows.map { $0.time?.microseconds })] }
+        var tokensAndTexts: [PostgresParameter] { [apps, tokens, .texts(rows.map(\.text))] }
+        var tokensAndMessages: [PostgresParameter] { [apps, tokens, messages] }
+        var keysAndMessages: [PostgresParameter] {
+            [
+                apps,
+                .texts(rows.map(\.entry.account)),
+                .texts(rows.map(\.entry.laID)),
+                .texts(rows.map(\.correction.installation)),
+                messages,
+            ]
+        }
+    }
+}

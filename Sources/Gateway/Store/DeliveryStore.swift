@@ -1,0 +1,213 @@
+import APNs
+import LiveActivity
+import PostgresClient
+
+/// The SQL of accept, claim, settlement and the queue. Each call is one unit: one transaction, answered only after its
+/// Sync.
+final class DeliveryStore {
+    private let pool: PostgresPool
+
+    init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    // MARK: - Accept
+
+    /// What accept stores of a message.
+    struct NewMessage: Sendable {
+        var order: PushOrder
+        var content: [UInt8]
+    }
+
+    /// Stores messages with their pending rows: all or none.
+    ///
+    /// - Parameter owner: the instance that works on them at once; nil leaves them to whoever has room.
+    /// - Returns: their receipts, in order.
+    func accept(_ messages: [NewMessage], owner: Int64?) async throws(PostgresError) -> [AcceptedMessage] {
+        let orders = messages.map(\.order)
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                WITH new AS MATERIALIZED (
+                    SELECT nextval('message_id') AS id, date_trunc('microseconds', now()) AS accepted_at, input.*
+                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                        $8::bigint[], $9::bigint[], $10::bytea[])
+                        WITH ORDINALITY AS input (sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event,
+                            recipients, lifetime, content, position)
+                    ORDER BY position
+                ), stored AS (
+                    INSERT INTO message
+                        (id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients)
+                    SELECT id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients
+                    FROM new
+                ), queued AS (
+                    INSERT INTO pending (message_id, accepted_at, sdk_app_id, instance_id, due, deadline, content)
+                    SELECT id, accepted_at, sdk_app_id, $11::bigint, accepted_at,
+                        accepted_at + lifetime * interval '1 second', content
+                    FROM new
+                )
+                SELECT id, accepted_at FROM new ORDER BY position
+                """,
+                [
+                    .integers(orders.map(\.sdkAppID)),
+                    .texts(orders.map(\.dialect.rawValue)),
+                    .texts(orders.map(\.endpoint)),
+                    .texts(orders.map(\.messageKey)),
+                    .texts(orders.map(\.sender)),
+                    .texts(orders.map { $0.activity?.laID }),
+                    .texts(orders.map { $0.activity?.content.event.rawValue }),
+                    .integers(orders.map { Int64($0.recipients.count) }),
+                    .integers(orders.map(\.lifetime)),
+                    .byteArrays(messages.map(\.content)),
+                    .integer(owner),
+                ],
+            )
+        )
+        var receipts: [AcceptedMessage] = []
+        for row in result.rows {
+            let acceptedAt = UnixTime(microseconds: try row.timestampMicroseconds(1))
+            receipts.append(AcceptedMessage(id: try row.integer(0), acceptedAt: acceptedAt))
+        }
+        return receipts
+    }
+
+    // MARK: - Registrations
+
+    /// One recipient of one message that wants to push to an activity.
+    struct Claim: Sendable {
+        var sdkAppID: Int64
+        var account: String
+        var laID: String
+        var messageID: Int64
+        var acceptedAt: UnixTime
+        var isEnd: Bool
+    }
+
+    /// Claims activities: one statement decides by the rows themselves, whatever lane or process asks, which message
+    /// may be sent with which timestamp.
+    ///
+    /// No two claims of one call may concern the same activity, since an UPDATE changes a row once.
+    ///
+    /// - Returns: for each claim, in order, every registration of the activity that the account has.
+    func claim(_ claims: [Claim]) async throws(PostgresError) -> [[ClaimedActivity]] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                WITH asked AS (
+                    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
+                        $6::boolean[])
+                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end, position)
+                ), found AS (
+                    SELECT asked.position, asked.message_id, asked.is_end, activity.sdk_app_id, activity.account,
+                        activity.la_id, activity.installation, activity.token, activity.business_id,
+                        activity.environment, activity.started_at,
+                        CASE
+                            WHEN activity.end_message = asked.message_id AND activity.ended_at IS NULL THEN 'claimed'
+                            WHEN activity.end_message IS NOT NULL THEN
+                                CASE WHEN activity.ended_at IS NULL
+                                        OR asked.accepted_at <= activity.ended_at + interval '60 seconds'
+                                    THEN 'activity_ended' ELSE 'not_live' END
+                            WHEN clock_timestamp() >= activity.started_at
+                                + CASE WHEN asked.is_end THEN interval '12 hours' ELSE interval '8 hours' END
+                                THEN 'not_live'
+                            WHEN activity.last_message > asked.message_id AND NOT asked.is_end THEN 'superseded'
+                            ELSE 'claimed'
+                        END AS verdict
+                    FROM asked
+                    JOIN live_activity AS activity USING (sdk_app_id, account, la_id)
+                    -- The order of keys: two instances that lock the same rows never wait for each other in a circle.
+                    ORDER BY activity.sdk_app_id, activity.account, activity.la_id, activity.installation
+                    FOR UPDATE OF activity
+                ), claimed AS (
+                    UPDATE live_activity AS activity SET
+                        last_message = greatest(activity.last_message, found.message_id),
+                        -- The same message within 10 s is a resend whose first outcome is unknown: same timestamp.
+                        last_timestamp = CASE
+                            WHEN activity.last_message = found.message_id
+                                AND activity.last_sent_at > clock_timestamp() - interval '10 seconds'
+                                THEN activity.last_timestamp
+                            ELSE greatest(floor(extract(epoch FROM clock_timestamp()))::bigint,
+                                activity.last_timestamp + 1)
+                        END,
+                        last_sent_at = CASE
+                            WHEN activity.last_message = found.message_id
+                                AND activity.last_sent_at > clock_timestamp() - interval '10 seconds'
+                                THEN activity.last_sent_at
+                            ELSE clock_timestamp()
+                        END,
+                        end_message = CASE WHEN found.is_end THEN found.message_id END
+                    FROM found
+                    WHERE found.verdict = 'claimed' AND activity.sdk_app_id = found.sdk_app_id
+                        AND activity.account = found.account AND activity.la_id = found.la_id
+                        AND activity.installation = found.installation
+                    RETURNING found.position, activity.installation, activity.last_timestamp
+                )
+                SELECT found.position, found.verdict, found.installation, found.token, found.business_id,
+                    found.environment, coalesce(claimed.last_timestamp, 0), found.started_at
+                FROM found LEFT JOIN claimed USING (position, installation)
+                """,
+                [
+                    .integers(claims.map(\.sdkAppID)),
+                    .texts(claims.map(\.account)),
+                    .texts(claims.map(\.laID)),
+                    .integers(claims.map(\.messageID)),
+                    .timestamps(claims.map(\.acceptedAt.microseconds)),
+                    .booleans(claims.map(\.isEnd)),
+                ],
+            )
+        )
+        var found = [[ClaimedActivity]](repeating: [], count: claims.count)
+        for row in result.rows {
+            guard let position = Int(exactly: try row.integer(0) - 1), found.indices.contains(position),
+                let verdict = ClaimedActivity.Verdict(rawValue: try row.text(1)),
+                let token = try? PushToken(bytes: try row.bytes(3))
+            else { continue }
+            found[position].append(
+                ClaimedActivity(
+                    verdict: verdict,
+                    installation: try row.text(2),
+                    token: token,
+                    businessID: try row.integer(4),
+                    environment: try row.textOrNil(5).flatMap(APNsEnvironment.init(rawValue:)),
+                    timestamp: try row.integer(6),
+                    startedAt: UnixTime(microseconds: try row.timestampMicroseconds(7)),
+                )
+            )
+        }
+        return found
+    }
+
+    /// The devices of accounts.
+    ///
+    /// - Returns: for each (app, account), in order, its devices.
+    func devices(of accounts: [(sdkAppID: Int64, account: String)]) async throws(PostgresError) -> [[FoundDevice]] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT asked.position, device.installation, device.token, device.business_id, device.environment,
+                    device.foreground_until, coalesce(device.notification_permission = 'denied', false)
+                FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (sdk_app_id, account, position)
+                JOIN device USING (sdk_app_id, account)
+                """,
+                [.integers(accounts.map(\.sdkAppID)), .texts(accounts.map(\.account))],
+            )
+        )
+        var found = [[FoundDevice]](repeating: [], count: accounts.count)
+        for row in result.rows {
+            guard let position = Int(exactly: try row.integer(0) - 1), found.indices.contains(position),
+                let token = try? PushToken(bytes: try row.bytes(2))
+            else { continue }
+            found[position].append(
+                FoundDevice(
+                    installation: try row.text(1),
+                    token: token,
+                    businessID: try row.integer(3),
+                    environment: try row.textOrNil(4).flatMap(APNsEnvironment.init(rawValue:)),
+                    foregroundUntil: try row.timestampMicrosecondsOrNil(5).map(UnixTime.init(microseconds:)),
+                    deniesNotifications: try row.boolean(6),
+                )
+            )
+        }
+        return found
+    }
+}
