@@ -260,19 +260,42 @@ struct JSONParser {
     // MARK: - Duplicate names
 
     /// The second of two equal names, as node index. Names are compared after decoding, scalar by scalar.
+    ///
+    /// A few plain names are compared each with each, which takes half the time of hashing them. Many are hashed, and so are
+    /// escaped ones, which would otherwise be decoded for each comparison: neither may make a request expensive.
     private func duplicateName(of object: Int) -> Int? {
+        let first = object + 1
         let end = Int(self.nodes[object].next)
-        var seen = Set<MemberName>()
-        var name = object + 1
+        var name = first
+        var count = 0
         while name < end {
-            let value = name + 1
-            let following = Int(self.nodes[value].next)
-            // Most objects of a request have one member.
-            if name == object + 1, following == end { return nil }
-            guard seen.insert(MemberName(self.nodes[name], in: self.bytes)).inserted else { return name }
-            name = following
+            if count == 16 || self.nodes[name].kind == .escapedString {
+                return self.duplicateNameByHash(from: first, to: end)
+            }
+            var earlier = first
+            while earlier < name {
+                if self.plainNamesAreEqual(self.nodes[earlier], self.nodes[name]) { return name }
+                earlier = Int(self.nodes[earlier + 1].next)
+            }
+            count += 1
+            name = Int(self.nodes[name + 1].next)
         }
         return nil
+    }
+
+    private func duplicateNameByHash(from first: Int, to end: Int) -> Int? {
+        var seen = Set<MemberName>()
+        var name = first
+        while name < end {
+            guard seen.insert(MemberName(self.nodes[name], in: self.bytes)).inserted else { return name }
+            name = Int(self.nodes[name + 1].next)
+        }
+        return nil
+    }
+
+    private func plainNamesAreEqual(_ left: JSONNode, _ right: JSONNode) -> Bool {
+        guard left.end - left.start == right.end - right.start else { return false }
+        return self.bytes[left.contentRange].elementsEqual(self.bytes[right.contentRange])
     }
 }
 

@@ -112,6 +112,19 @@ struct JSONDocumentTests {
         }
     }
 
+    @Test("A name twice is found whatever the number of names, written plainly or with an escape", arguments: 2...40)
+    func duplicateAmongMany(count: Int) throws {
+        let members = (1..<count).map { "\"name\($0)\":{\"name1\":[]}" }
+        #expect(throws: Never.self) {
+            try JSONDocument(parsing: Array("{\(members.joined(separator: ","))}".utf8))
+        }
+        for name in ["name1", "n\\u0061me1", "name\(count - 1)"] {
+            let text = Array("{\((members + ["\"\(name)\":1"]).joined(separator: ","))}".utf8)
+            let offset = text.count - name.utf8.count - 5
+            #expect(throws: JSONError(offset: offset, reason: .duplicateKey)) { try JSONDocument(parsing: text) }
+        }
+    }
+
     @Test("Names that look or compare alike in Unicode but differ in scalars are different names")
     func namesThatLookAlike() throws {
         let root = try JSONDocument(parsing: Array(#"{"\#u{E9}":1,"e\#u{301}":2,"a":{"a":{"a":3}}}"#.utf8)).root
