@@ -185,17 +185,24 @@ public final class PostgresConnection {
     /// - Returns: the results, one for each statement, once the server has committed.
     /// - Throws: the first error; see ``PostgresError/outcomeIsUnknown``.
     public func run(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
-        for statement in unit {
-            if let refusal = statement.refusal { throw PostgresError(refusal) }
-        }
-        guard isOpen else { throw PostgresError(.notConnected) }
-        if unit.isEmpty { return [] }
-        let outcome = await withCheckedContinuation { waiter in
+        let outcome = await withCheckedContinuation { enqueue(unit, waiter: $0) }
+        return try outcome.get()
+    }
+
+    /// Takes `unit` in, or resumes `waiter` at once with why not. Synchronous: between a check in an async method and
+    /// what follows it, other jobs of the loop may run and close the connection.
+    func enqueue(_ unit: [PostgresStatement], waiter: PostgresUnit.Waiter) {
+        if let refusal = unit.lazy.compactMap(\.refusal).first {
+            waiter.resume(returning: .failure(PostgresError(refusal)))
+        } else if !isOpen {
+            waiter.resume(returning: .failure(PostgresError(.notConnected)))
+        } else if unit.isEmpty {
+            waiter.resume(returning: .success([]))
+        } else {
             unitsInFlight += 1
             waiting.append(PostgresUnit(unit, waiter: waiter))
             scheduleTurnEnd()
         }
-        return try outcome.get()
     }
 
     private func scheduleTurnEnd() {

@@ -61,6 +61,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         if case .server(let sqlState) = kind { sqlState } else { nil }
     }
 
+    /// What may be logged: codes and the schema's names, no data.
     public var description: String {
         var text = summary
         if let constraint { text += ", constraint \(constraint)" }
