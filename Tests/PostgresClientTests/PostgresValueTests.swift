@@ -43,6 +43,15 @@ struct PostgresValueTests {
         #expect(try await echo(.byteArrays([value, nil, []])) { try $0.byteArrays(0) } == [value, nil, []])
     }
 
+    @Test("a statement that is printed shows no value")
+    func descriptionWithoutValues() {
+        let statement = PostgresStatement("SELECT $1, $2", [.text("swordfish"), .texts(["swordfish"])])
+        var dumped = ""
+        dump(statement, to: &dumped)
+        #expect(!dumped.contains("swordfish"))
+        #expect(!"\(statement) \(String(reflecting: statement))".contains("swordfish"))
+    }
+
     @Test("booleans, doubles and times keep their value")
     func others() async throws {
         #expect(try await echo(.boolean(true)) { try $0.boolean(0) })
