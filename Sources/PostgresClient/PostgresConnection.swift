@@ -1,8 +1,8 @@
 import CLibevent
 import CLibpq
-public import EventLoop
+import EventLoop
 import Glibc
-public import Logging
+import Logging
 
 /// One connection to PostgreSQL in pipeline mode: many units of work are under way at once.
 ///
@@ -41,67 +41,8 @@ public final class PostgresConnection {
 
     // MARK: - Opening and closing
 
-    /// Connects and logs in, on a thread of its own, then serves the connection on `loop`.
-    ///
-    /// - Parameters:
-    ///   - url: a PostgreSQL URL or conninfo string. Its settings win over the ones made here, except that the
-    ///     encoding is always UTF-8.
-    ///   - loop: the loop of the caller's actor.
-    ///   - connectTimeout: for each address of the host; whole seconds, at least 2.
-    ///   - statementTimeout: the server cancels a statement that takes longer (SQLSTATE 57014). When the server says
-    ///     nothing for 5 s more, the connection is closed (`timeout`).
-    ///   - applicationName: what `pg_stat_activity` shows.
-    /// - Throws: `notConnected` with the reason.
-    public static func open(
-        _ url: String,
-        on loop: EventLoop,
-        logger: Logger,
-        connectTimeout: Duration = .seconds(10),
-        statementTimeout: Duration = .seconds(30),
-        applicationName: String = "livepush",
-    ) async throws(PostgresError) -> PostgresConnection {
-        let login = PostgresLogin(
-            url: url,
-            connectTimeout: connectTimeout,
-            statementTimeout: statementTimeout,
-            applicationName: applicationName,
-        )
-        return try await open(login, on: loop, logger: logger)
-    }
-
-    static func open(
-        _ login: PostgresLogin,
-        on loop: EventLoop,
-        logger: Logger,
-    ) async throws(PostgresError) -> PostgresConnection {
-        let handle = try await login.open().get()
-        return try PostgresConnection(handle, on: loop, logger: logger, statementTimeout: login.statementTimeout)
-    }
-
-    /// Runs a script of many statements, such as a schema migration, in one transaction on a connection of its own.
-    ///
-    /// - Parameters:
-    ///   - script: SQL without parameters; nothing a user sent may be in it.
-    ///   - url: as for ``open(_:on:logger:connectTimeout:statementTimeout:applicationName:)``.
-    ///   - statementTimeout: for the whole script.
-    public static func run(
-        script: String,
-        url: String,
-        connectTimeout: Duration = .seconds(10),
-        statementTimeout: Duration = .seconds(600),
-        applicationName: String = "livepush",
-    ) async throws(PostgresError) {
-        let login = PostgresLogin(
-            url: url,
-            connectTimeout: connectTimeout,
-            statementTimeout: statementTimeout,
-            applicationName: applicationName,
-        )
-        try await login.run(script: script).get()
-    }
-
     /// Takes over the `PGconn` at the address `handle`.
-    private init(
+    init(
         _ handle: UInt,
         on loop: EventLoop,
         logger: Logger,
@@ -139,7 +80,7 @@ public final class PostgresConnection {
         guard isOpen else { return }
         logger.warning(
             "connection to PostgreSQL lost",
-            ["units": .count(unitsInFlight), "reason": .string(reason ?? "closed by the peer")],
+            ["units": .count(unitsInFlight), "reason": .string(reason ?? "closed by the peer or the network")],
         )
         end(kind, reason: reason)
         let onLoss = self.onLoss
@@ -185,17 +126,24 @@ public final class PostgresConnection {
     /// - Returns: the results, one for each statement, once the server has committed.
     /// - Throws: the first error; see ``PostgresError/outcomeIsUnknown``.
     public func run(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
-        for statement in unit {
-            if let refusal = statement.refusal { throw PostgresError(refusal) }
-        }
-        guard isOpen else { throw PostgresError(.notConnected) }
-        if unit.isEmpty { return [] }
-        let outcome = await withCheckedContinuation { waiter in
+        let outcome = await withCheckedContinuation { enqueue(unit, waiter: $0) }
+        return try outcome.get()
+    }
+
+    /// Takes `unit` in, or resumes `waiter` at once with why not. Synchronous: between a check in an async method and
+    /// what follows it, other jobs of the loop may run and close the connection.
+    func enqueue(_ unit: [PostgresStatement], waiter: PostgresUnit.Waiter) {
+        if let refusal = unit.lazy.compactMap(\.refusal).first {
+            waiter.resume(returning: .failure(PostgresError(refusal)))
+        } else if !isOpen {
+            waiter.resume(returning: .failure(PostgresError(.notConnected)))
+        } else if unit.isEmpty {
+            waiter.resume(returning: .success([]))
+        } else {
             unitsInFlight += 1
             waiting.append(PostgresUnit(unit, waiter: waiter))
             scheduleTurnEnd()
         }
-        return try outcome.get()
     }
 
     private func scheduleTurnEnd() {
@@ -352,6 +300,7 @@ public final class PostgresConnection {
         default:
             // COPY, which this module has no use for, and which would hold up all that follows.
             PQclear(result)
+            lose(.connectionLost, reason: "a statement began a COPY")
             return false
         }
     }

@@ -34,7 +34,9 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
     /// Further words that hold no data: why a login failed, or which name an SQL text has wrong.
     public let reason: String?
 
-    init(
+    /// Makes an error; for who decodes a result and misses something in it. Nothing but ``Kind`` and names of the
+    /// schema may go in: the description is logged.
+    public init(
         _ kind: Kind,
         constraint: String? = nil,
         table: String? = nil,
@@ -61,6 +63,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         if case .server(let sqlState) = kind { sqlState } else { nil }
     }
 
+    /// What may be logged: codes and the schema's names, no data.
     public var description: String {
         var text = summary
         if let constraint { text += ", constraint \(constraint)" }

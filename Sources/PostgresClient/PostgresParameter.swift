@@ -79,3 +79,12 @@ public struct PostgresParameter: Sendable {
         return overflow || result == .min || result == .max ? nil : result
     }
 }
+
+/// Names the type only, also where a statement is printed or mirrored as a whole: the value may be a token or content.
+extension PostgresParameter: CustomStringConvertible, CustomReflectable {
+    /// The type, without the value.
+    public var description: String { "parameter of type \(type)" }
+
+    /// Has no children.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -14,7 +14,7 @@ public final class PostgresPool {
 
     private struct Waiter {
         let deadline: MonotonicTime
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     private let loop: EventLoop
@@ -58,6 +58,9 @@ public final class PostgresPool {
 
     /// Whether a connection is open.
     public var isConnected: Bool { slots.contains { $0.connection != nil } }
+
+    /// How many connections are open.
+    public var openConnections: Int { slots.count { $0.connection != nil } }
 
     /// How many units wait for their answer.
     public var unitsInFlight: Int { slots.reduce(0) { $0 + ($1.connection?.unitsInFlight ?? 0) } }
@@ -117,17 +120,21 @@ public final class PostgresPool {
     public func run(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
         var deadline: MonotonicTime?
         while true {
-            if let connection = leastLoaded {
-                do {
-                    return try await connection.run(unit)
-                } catch  where error.kind == .notConnected && !isClosed {
-                    continue
+            // The choice and the hand-over are one step: else many units would choose before the first is counted.
+            let outcome = await withCheckedContinuation { waiter in
+                if let connection = leastLoaded {
+                    connection.enqueue(unit, waiter: waiter)
+                } else {
+                    waiter.resume(returning: .failure(PostgresError(.notConnected)))
                 }
             }
-            let limit = deadline ?? .now + connectionWait
-            deadline = limit
-            guard !isClosed, waitTimer != nil, limit > .now else { throw PostgresError(.notConnected) }
-            await waitForConnection(until: limit)
+            if case .failure(let error) = outcome, error.kind == .notConnected {
+                let limit = deadline ?? .now + connectionWait
+                deadline = limit
+                guard await waitForConnection(until: limit) else { throw error }
+            } else {
+                return try outcome.get()
+            }
         }
     }
 
@@ -146,6 +153,8 @@ public final class PostgresPool {
         do throws(PostgresError) {
             let connection = try await PostgresConnection.open(login, on: loop, logger: logger)
             guard !isClosed else { return connection.close() }
+            // It may have been lost between its opening and this line.
+            guard connection.isOpen else { return reconnect(slot) }
             connection.onLoss = { [weak self, weak slot] in
                 guard let slot else { return }
                 slot.connection = nil
@@ -167,16 +176,19 @@ public final class PostgresPool {
 
     // MARK: - Waiting for a connection
 
-    private func waitForConnection(until deadline: MonotonicTime) async {
+    /// - Returns: whether to try again.
+    private func waitForConnection(until deadline: MonotonicTime) async -> Bool {
         await withCheckedContinuation { continuation in
-            if waiters.isEmpty { waitTimer?.schedule(after: connectionWait) }
+            guard !isClosed, let waitTimer, deadline > .now else { return continuation.resume(returning: false) }
+            if isConnected { return continuation.resume(returning: true) }
+            if waiters.isEmpty { waitTimer.schedule(after: deadline - .now) }
             waiters.append(Waiter(deadline: deadline, continuation: continuation))
         }
     }
 
     private func resumeWaiters() {
         while let waiter = waiters.removeFirst() {
-            waiter.continuation.resume()
+            waiter.continuation.resume(returning: !isClosed)
         }
     }
 
@@ -184,7 +196,7 @@ public final class PostgresPool {
         let now = MonotonicTime.now
         while let waiter = waiters.first, waiter.deadline <= now {
             _ = waiters.removeFirst()
-            waiter.continuation.resume()
+            waiter.continuation.resume(returning: false)
         }
         if let waiter = waiters.first { waitTimer?.schedule(after: waiter.deadline - now) }
     }

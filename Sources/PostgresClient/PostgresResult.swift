@@ -17,7 +17,9 @@ public struct PostgresResult: Sendable {
 /// The rows of a result. Copies share the memory that libpq received them in.
 public struct PostgresRows: Sendable, RandomAccessCollection {
     let memory: ResultMemory
+    /// Always 0.
     public let startIndex = 0
+    /// The number of rows.
     public let endIndex: Int
 
     init(_ memory: ResultMemory) {

@@ -7,10 +7,12 @@ public enum PostgresColumn: Sendable, ExpressibleByIntegerLiteral, ExpressibleBy
     /// The name, in lower case unless it is quoted in the SQL. A place is faster.
     case name(StaticString)
 
+    /// A place, from 0.
     public init(integerLiteral value: Int) {
         self = .index(value)
     }
 
+    /// A name.
     public init(stringLiteral value: StaticString) {
         self = .name(value)
     }

@@ -2,6 +2,8 @@ import CLibpq
 
 /// Statements between two Syncs, all or nothing, and who waits for them.
 final class PostgresUnit {
+    typealias Waiter = CheckedContinuation<Result<[PostgresResult], PostgresError>, Never>
+
     let statements: [PostgresStatement]
     /// What the statements were sent by name of, to be forgotten when the server does not know one of them.
     var prepared: [PreparedStatement] = []
@@ -9,12 +11,9 @@ final class PostgresUnit {
     private(set) var failure: PostgresError?
     private(set) var preparedStatementIsStale = false
     private var results: [PostgresResult] = []
-    private var waiter: CheckedContinuation<Result<[PostgresResult], PostgresError>, Never>?
+    private var waiter: Waiter?
 
-    init(
-        _ statements: [PostgresStatement],
-        waiter: CheckedContinuation<Result<[PostgresResult], PostgresError>, Never>,
-    ) {
+    init(_ statements: [PostgresStatement], waiter: Waiter) {
         self.statements = statements
         self.waiter = waiter
     }
