@@ -61,13 +61,10 @@ struct BodyFields {
         return boolean
     }
 
-    func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ name: String,
-        of type: Choice.Type,
-    ) throws(ClientError) -> Choice? {
+    func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws(ClientError) -> Choice? {
         guard let text = try string(name) else { return nil }
-        guard let choice = type.init(rawValue: text) else {
-            let choices = type.allCases.map(\.rawValue).joined(separator: ", ")
+        guard let choice = Choice(rawValue: text) else {
+            let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ClientError(.invalidValue, "\(name) is one of: \(choices)", field: name)
         }
         return choice

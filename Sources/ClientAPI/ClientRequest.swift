@@ -57,14 +57,11 @@ extension BodyFields {
         DeviceRegistration(
             token: try token(),
             businessID: try businessID(of: identity.sdkAppID, gateway: gateway),
-            environment: try choice("environment", of: PushEnvironment.self),
+            environment: try choice("environment"),
             osVersion: try text("osVersion", limit: 64),
             appVersion: try text("appVersion", limit: 64),
             language: try text("language", limit: 64),
-            notificationPermission: try choice(
-                "notificationPermission",
-                of: DeviceRegistration.NotificationPermission.self,
-            ),
+            notificationPermission: try choice("notificationPermission"),
             frequentPushesEnabled: try boolean("frequentPushesEnabled"),
             sequence: try sequence(),
         )
@@ -79,7 +76,7 @@ extension BodyFields {
             laID: laID,
             token: try token(),
             businessID: try businessID(of: identity.sdkAppID, gateway: gateway),
-            environment: try choice("environment", of: PushEnvironment.self),
+            environment: try choice("environment"),
             attributesType: try text("attributesType", limit: 128),
             appVersion: try text("appVersion", limit: 64),
             startedAt: try startedAt(now: gateway.now()),

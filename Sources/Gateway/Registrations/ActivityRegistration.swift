@@ -1,3 +1,4 @@
+public import APNs
 public import LiveActivity
 
 /// An activity's push token as a phone registers it: where Live Activity pushes go. A nil field leaves what is stored.
@@ -9,7 +10,7 @@ public struct ActivityRegistration: Sendable, Equatable {
     /// The certificate that pushes to it.
     public var businessID: Int64
     /// The environment the token belongs to; nil: as stored for this token, else found out with the first push.
-    public var environment: PushEnvironment?
+    public var environment: APNsEnvironment?
     /// Name of the `ActivityAttributes` type, at most 128 bytes.
     public var attributesType: String?
     /// App version, at most 64 bytes.
@@ -26,7 +27,7 @@ public struct ActivityRegistration: Sendable, Equatable {
         laID: String,
         token: PushToken,
         businessID: Int64,
-        environment: PushEnvironment? = nil,
+        environment: APNsEnvironment? = nil,
         attributesType: String? = nil,
         appVersion: String? = nil,
         startedAt: UnixTime? = nil,

@@ -1,3 +1,4 @@
+public import APNs
 public import LiveActivity
 
 /// A device token as a phone registers it: where normal notifications go. A nil field leaves what is stored.
@@ -17,7 +18,7 @@ public struct DeviceRegistration: Sendable, Equatable {
     /// The certificate that pushes to it.
     public var businessID: Int64
     /// The environment the token belongs to; nil: as stored for this token, else found out with the first push.
-    public var environment: PushEnvironment?
+    public var environment: APNsEnvironment?
     /// iOS version, at most 64 bytes.
     public var osVersion: String?
     /// App version, at most 64 bytes.
@@ -35,7 +36,7 @@ public struct DeviceRegistration: Sendable, Equatable {
     public init(
         token: PushToken,
         businessID: Int64,
-        environment: PushEnvironment? = nil,
+        environment: APNsEnvironment? = nil,
         osVersion: String? = nil,
         appVersion: String? = nil,
         language: String? = nil,

@@ -14,6 +14,9 @@ public struct RegistrationRecord: Sendable, Equatable {
         public var apnsReason: String?
         /// Why it was sent the way it was.
         public var routeReason: String?
+
+        /// What stands for an outcome while the push waits.
+        static let retrying = "retrying"
     }
 
     /// `device` or `activity`.

@@ -116,28 +116,23 @@ public final class RegistrationStore {
         _ statement: PostgresStatement,
         _ decode: (PostgresRow) throws(PostgresError) -> Value,
     ) async throws(GatewayUnavailable) -> Value {
-        let result = try await run(statement)
-        do throws(PostgresError) {
-            guard let row = result.rows.first else {
-                throw PostgresError(.unexpectedResult(column: "0"))
-            }
-            return try decode(row)
-        } catch {
-            throw unavailable(error)
+        let results = try await run([statement])
+        return try reading { () throws(PostgresError) in
+            try results.first?.rows.first.map(decode)
         }
     }
 
-    /// Runs a statement, once more where it lost a race against another transaction.
-    func run(_ statement: PostgresStatement) async throws(GatewayUnavailable) -> PostgresResult {
+    /// Runs statements in one transaction, once more where it lost a race against another transaction.
+    func run(_ unit: [PostgresStatement]) async throws(GatewayUnavailable) -> [PostgresResult] {
         do throws(PostgresError) {
-            return try await pool.run(statement)
+            return try await pool.run(unit)
         } catch {
             guard let state = error.sqlState, RegistrationStore.lostRaces.contains(state) else {
                 throw unavailable(error)
             }
         }
         do throws(PostgresError) {
-            return try await pool.run(statement)
+            return try await pool.run(unit)
         } catch {
             throw unavailable(error)
         }
@@ -146,7 +141,18 @@ public final class RegistrationStore {
     /// Unique violation, deadlock, serialization failure: SQLSTATEs that a repeat can cure.
     private static let lostRaces: Set<String> = ["23505", "40P01", "40001"]
 
-    func unavailable(_ error: PostgresError) -> GatewayUnavailable {
+    /// Reads an answer. A schema of another release is the only way to fail.
+    func reading<Value>(_ body: () throws(PostgresError) -> Value?) throws(GatewayUnavailable) -> Value {
+        do throws(PostgresError) {
+            if let value = try body() { return value }
+        } catch {
+            throw unavailable(error)
+        }
+        logger.error("PostgreSQL answered without a row")
+        throw GatewayUnavailable(.databaseRefused)
+    }
+
+    private func unavailable(_ error: PostgresError) -> GatewayUnavailable {
         switch error.kind {
         case .connectionLost, .notConnected, .timeout:
             return GatewayUnavailable(.databaseAway)
