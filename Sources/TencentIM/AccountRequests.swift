@@ -16,18 +16,22 @@ struct AccountImport: Equatable {
 
 /// `multiaccount_import`: up to 100 accounts, as names (`Accounts`) or with their profiles (`AccountList`).
 struct AccountsImport: Equatable {
-    /// Those that can be imported.
+    /// Those that can be imported, each account once; of two with one name the last counts.
     var profiles: [AccountProfile] = []
     /// Those that cannot.
     var failures: [String] = []
 
     init(decoding bytes: [UInt8]) throws(TencentError) {
         let fields = try RequestFields(bodyOf: bytes, code: .requestJSON)
+        var places: [[UInt8]: Int] = [:]
         for profile in try AccountsImport.profiles(in: fields) {
-            if Account.isValid(profile.account) {
-                profiles.append(profile)
-            } else {
+            if !Account.isValid(profile.account) {
                 failures.append(profile.account)
+            } else if let place = places[Array(profile.account.utf8)] {
+                profiles[place] = profile
+            } else {
+                places[Array(profile.account.utf8)] = profiles.count
+                profiles.append(profile)
             }
         }
     }
@@ -71,8 +75,8 @@ extension AccountProfile {
     fileprivate init(decoding fields: RequestFields) throws(TencentError) {
         self.init(
             account: try fields.account(),
-            nickname: try fields.text("Nick"),
-            faceURL: try fields.text("FaceUrl"),
+            nickname: try fields.optionalText("Nick"),
+            faceURL: try fields.optionalText("FaceUrl"),
         )
     }
 }
@@ -89,8 +93,9 @@ extension RequestFields {
         return account
     }
 
-    fileprivate func text(_ name: String) throws(TencentError) -> String? {
-        guard let value = self[name] else { return nil }
+    /// A string; nil if the field is absent or null, as clients write a nickname that was not given.
+    fileprivate func optionalText(_ name: String) throws(TencentError) -> String? {
+        guard let value = self[name], value.kind != .null else { return nil }
         guard let text = value.string else { throw fault(name, "must be a string", code: .accountParameter) }
         return text
     }

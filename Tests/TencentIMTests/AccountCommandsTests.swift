@@ -40,6 +40,19 @@ struct AccountCommandsTests {
         #expect(answer["ErrorCode"]?.integer == 70402)
     }
 
+    @Test("an account that occurs twice is imported once, with its last profile; null is as good as absent")
+    func duplicates() throws {
+        let body =
+            #"{"AccountList":[{"UserID":"a","Nick":"1"},{"UserID":"b"},{"UserID":"a","Nick":"2","FaceUrl":null}]}"#
+        let request = try AccountsImport(decoding: Array(body.utf8))
+        #expect(
+            request.profiles == [
+                AccountProfile(account: "a", nickname: "2", faceURL: nil),
+                AccountProfile(account: "b", nickname: nil, faceURL: nil),
+            ]
+        )
+    }
+
     @Test("account_check tells imported from not imported")
     func check() async throws {
         let backend = Backend()
