@@ -7,7 +7,7 @@ struct AccountImport: Equatable {
     var profile: AccountProfile
 
     init(decoding bytes: [UInt8]) throws(TencentError) {
-        profile = try AccountProfile(decoding: RequestFields(bodyOf: bytes, code: .requestJSON))
+        profile = try AccountProfile(decoding: RequestFields(bodyOf: bytes, code: .accountParameter))
         guard Account.isValid(profile.account) else {
             throw TencentError(.accountParameter, path: "UserID", "must have \(Account.limits)")
         }
@@ -22,7 +22,7 @@ struct AccountsImport: Equatable {
     var failures: [String] = []
 
     init(decoding bytes: [UInt8]) throws(TencentError) {
-        let fields = try RequestFields(bodyOf: bytes, code: .requestJSON)
+        let fields = try RequestFields(bodyOf: bytes, code: .accountParameter)
         var places: [[UInt8]: Int] = [:]
         for profile in try AccountsImport.profiles(in: fields) {
             if !Account.isValid(profile.account) {
@@ -61,10 +61,10 @@ struct AccountList: Equatable {
 
     /// - Parameter name: the field that holds them.
     init(decoding bytes: [UInt8], field name: String) throws(TencentError) {
-        for item in try RequestFields(bodyOf: bytes, code: .requestJSON).accountItems(name) {
+        for item in try RequestFields(bodyOf: bytes, code: .accountParameter).accountItems(name) {
             let account = try item.account()
             guard Account.isValid(account) else {
-                throw item.fault("UserID", "must have \(Account.limits)", code: .accountParameter)
+                throw item.fault("UserID", "must have \(Account.limits)")
             }
             accounts.append(account)
         }
@@ -88,7 +88,7 @@ extension RequestFields {
     /// UserID; older clients call it Identifier.
     fileprivate func account() throws(TencentError) -> String {
         let name = self["UserID"] == nil && self["Identifier"] != nil ? "Identifier" : "UserID"
-        guard let value = self[name] else { throw fault(name, "missing", code: .accountParameter) }
+        guard let value = self[name] else { throw fault(name, "missing") }
         guard let account = value.string else { throw fault(name, "must be a string", code: .accountNotString) }
         return account
     }
@@ -96,20 +96,19 @@ extension RequestFields {
     /// A string; nil if the field is absent or null, as clients write a nickname that was not given.
     fileprivate func optionalText(_ name: String) throws(TencentError) -> String? {
         guard let value = self[name], value.kind != .null else { return nil }
-        guard let text = value.string else { throw fault(name, "must be a string", code: .accountParameter) }
+        guard let text = value.string else { throw fault(name, "must be a string") }
         return text
     }
 
     fileprivate func accountElements(_ name: String) throws(TencentError) -> [JSONValue] {
         guard let value = self[name], value.kind == .array else {
-            throw fault(name, "must be an array", code: .accountParameter)
+            throw fault(name, "must be an array")
         }
         let elements = value.elements
         guard (1...RequestFields.maximumAccounts).contains(elements.count) else {
             throw fault(
                 name,
                 "has \(elements.count) accounts, 1 to \(RequestFields.maximumAccounts) are allowed",
-                code: .accountParameter,
             )
         }
         return elements

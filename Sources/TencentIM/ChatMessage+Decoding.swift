@@ -1,5 +1,4 @@
 import Gateway
-import VerbatimJSON
 
 extension ChatMessage {
     /// The longest body in bytes, To_Account not counted: 500 accounts alone may be longer.
@@ -90,21 +89,5 @@ extension ChatMessage {
         _ = try fields.string("CloudCustomData")
         _ = try fields.integer("SupportMessageExtension")
         _ = try fields.integer("IsNeedReadReceipt")
-    }
-}
-
-extension RequestFields {
-    /// The root object of a body.
-    init(bodyOf bytes: [UInt8], code: TencentError.Code) throws(TencentError) {
-        let root: JSONValue
-        do {
-            root = try JSONDocument(parsing: bytes).root
-        } catch {
-            throw TencentError(code, "Fail to Parse json data of body, Please check it (\(error))")
-        }
-        guard root.kind == .object else {
-            throw TencentError(code, "Fail to Parse json data of body, Please check it (it must be an object)")
-        }
-        self.init(root: root, code: code)
     }
 }

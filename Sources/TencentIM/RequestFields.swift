@@ -13,8 +13,19 @@ struct RequestFields {
     /// Whether a string that holds an integer counts as that integer.
     let acceptsNumericStrings: Bool
 
-    /// The root of a request.
-    init(root: JSONValue, code: TencentError.Code) {
+    /// The root object of a body. One that is not strict JSON is refused with 90001 by every command.
+    ///
+    /// - Parameter code: of the faults of its fields.
+    init(bodyOf bytes: [UInt8], code: TencentError.Code) throws(TencentError) {
+        let root: JSONValue
+        do {
+            root = try JSONDocument(parsing: bytes).root
+        } catch {
+            throw TencentError(.body, "Fail to Parse json data of body, Please check it (\(error))")
+        }
+        guard root.kind == .object else {
+            throw TencentError(.body, "Fail to Parse json data of body, Please check it (it must be an object)")
+        }
         object = root
         path = ""
         self.code = code

@@ -6,7 +6,6 @@ struct TencentError: Error, Equatable {
     enum Code: Int, Sendable {
         case databaseAway = 20004
         case httpParse = 60002
-        case requestJSON = 60003
         case tooManyRequests = 60007
         case unknownResource = 60009
         case administratorRequired = 60010

@@ -87,7 +87,7 @@ struct AccountCommandsTests {
     @Test(
         "one thing wrong",
         arguments: [
-            ("account_import", "[", 60003, "Fail to Parse"), ("account_import", "{}", 70402, "UserID"),
+            ("account_import", "[", 90001, "Fail to Parse"), ("account_import", "{}", 70402, "UserID"),
             ("account_import", #"{"UserID":1}"#, 60015, "UserID"),
             ("account_import", #"{"UserID":""}"#, 70402, "UserID"),
             ("account_import", #"{"UserID":"a","Nick":1}"#, 70402, "Nick"),
