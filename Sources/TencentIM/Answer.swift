@@ -1,0 +1,90 @@
+import HTTPServer
+import VerbatimJSON
+
+/// Tencent's answers. HTTP 200 always: the outcome is in the body.
+enum Answer {
+    /// As Tencent's servers send them.
+    private static let headers: [(name: String, value: String)] = [
+        ("Access-Control-Allow-Origin", "*"),
+        ("Access-Control-Allow-Headers", "X-Requested-With"),
+        ("Access-Control-Allow-Methods", "POST"),
+    ]
+
+    /// `ActionStatus`.
+    enum Status: String {
+        case ok = "OK"
+        case someError = "SomeError"
+        case fail = "FAIL"
+    }
+
+    /// The answer to a request that failed as a whole: the three fields that every answer has, and nothing else.
+    static func failure(_ error: TencentError) -> HTTPResponse {
+        make(.fail, error) { _ in }
+    }
+
+    /// The answer to `sendmsg`.
+    static func sent(_ message: ChatMessage, id: Int64, _ warnings: [RequestWarning]) -> HTTPResponse {
+        make(.ok) { writer in
+            writer.member("MsgTime", message.time)
+            writeNames(of: message, id: id, to: &writer)
+            write(warnings, to: &writer)
+        }
+    }
+
+    /// The answer to `batchsendmsg` where at least one recipient is left.
+    static func batchSent(_ message: ChatMessage, id: Int64, _ warnings: [RequestWarning]) -> HTTPResponse {
+        let failures = message.recipients.failures
+        return make(failures.isEmpty ? .ok : .someError) { writer in
+            writeNames(of: message, id: id, to: &writer)
+            if !failures.isEmpty {
+                writer.key("ErrorList")
+                writer.beginArray()
+                for failure in failures {
+                    writer.beginObject()
+                    writer.member("To_Account", failure.account)
+                    writer.member("ErrorCode", failure.code.rawValue)
+                    writer.endObject()
+                }
+                writer.endArray()
+            }
+            write(warnings, to: &writer)
+        }
+    }
+
+    /// An answer with the three fields that every one has, and what `write` adds.
+    static func make(
+        _ status: Status,
+        _ error: TencentError? = nil,
+        _ write: (inout JSONWriter) -> Void,
+    ) -> HTTPResponse {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("ActionStatus", status.rawValue)
+        writer.member("ErrorInfo", error?.info ?? "")
+        writer.member("ErrorCode", error?.code.rawValue ?? 0)
+        write(&writer)
+        writer.endObject()
+        let retryAfter = error?.retryAfter.map { [(name: "Retry-After", value: String($0))] } ?? []
+        return HTTPResponse.json(200, writer.bytes, headers: headers + retryAfter)
+    }
+
+    /// MsgId: clients take it for opaque; the SDKs' own have this form.
+    private static func writeNames(of message: ChatMessage, id: Int64, to writer: inout JSONWriter) {
+        writer.member("MsgKey", message.key)
+        writer.member("MsgId", "\(id)-\(message.time)-\(message.random)")
+    }
+
+    private static func write(_ warnings: [RequestWarning], to writer: inout JSONWriter) {
+        guard !warnings.isEmpty else { return }
+        writer.key("Warnings")
+        writer.beginArray()
+        for warning in warnings {
+            writer.beginObject()
+            writer.member("Field", warning.field)
+            writer.member("Code", warning.code.rawValue)
+            writer.member("Message", warning.message)
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+}

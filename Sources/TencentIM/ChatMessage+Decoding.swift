@@ -1,0 +1,93 @@
+import Gateway
+
+extension ChatMessage {
+    /// The longest body in bytes, To_Account not counted: 500 accounts alone may be longer.
+    static let maximumBodyBytes = 12 * 1024
+
+    /// Decodes a request's body.
+    ///
+    /// - Parameters:
+    ///   - sender: the caller's account, which sends where From_Account is absent.
+    ///   - now: seconds since 1970.
+    ///   - randomNumbers: makes the MsgSeq that the caller left to the server.
+    /// - Throws: the first fault found.
+    init(
+        decoding bytes: [UInt8],
+        form: Form,
+        sender: String,
+        now: Int64,
+        randomNumbers: inout some RandomNumberGenerator,
+    ) throws(TencentError) {
+        let fields = try RequestFields(bodyOf: bytes, code: .body)
+        let counted = bytes.count - (fields["To_Account"]?.verbatim.count ?? 0)
+        guard counted <= ChatMessage.maximumBodyBytes else {
+            throw TencentError(
+                form == .single ? .bodyTooLong : .batchTooLong,
+                "the body without To_Account has \(counted) bytes, at most \(ChatMessage.maximumBodyBytes) are allowed",
+            )
+        }
+        recipients = try Recipients(decoding: fields["To_Account"], form: form)
+        self.sender = try ChatMessage.sender(in: fields) ?? sender
+        guard let random = try fields.integer("MsgRandom", in: ChatMessage.unsigned32, code: .random) else {
+            throw fields.fault("MsgRandom", "missing", code: .random)
+        }
+        self.random = random
+        sequence =
+            try fields.integer("MsgSeq", in: ChatMessage.unsigned32, code: .sequence)
+            ?? Int64.random(in: ChatMessage.unsigned32, using: &randomNumbers)
+        _ = try fields.integer("MsgTimeStamp", code: .timestamp)
+        _ = try fields.integer("SyncOtherMachine", code: .syncOtherMachine)
+        time = now
+        isOnlineOnly = try fields.flag("OnlineOnlyFlag")
+        body = try MessageBody(decoding: fields["MsgBody"])
+        warnings = []
+        lifetime = try ChatMessage.lifetime(in: fields, &warnings)
+        try ChatMessage.checkIgnoredFields(fields)
+        push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
+            try OfflinePushInfo(decoding: value, now: now, &warnings)
+        }
+    }
+
+    private static let unsigned32: ClosedRange<Int64> = 0...Int64(UInt32.max)
+
+    private static func sender(in fields: RequestFields) throws(TencentError) -> String? {
+        guard let value = fields["From_Account"] else { return nil }
+        guard let sender = value.string, Account.isValid(sender) else {
+            throw fields.fault("From_Account", "must be a string of \(Account.limits)", code: .sender)
+        }
+        return sender
+    }
+
+    /// Tencent documents both that more than seven days count as seven and that they are refused; SDKs rely on the first.
+    private static func lifetime(
+        in fields: RequestFields,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) -> Int64 {
+        let longest = PushOrder.maximumLifetime
+        guard let lifetime = try fields.integer("MsgLifeTime", code: .lifetimeNotInteger) else { return longest }
+        guard lifetime >= 0 else {
+            throw fields.fault("MsgLifeTime", "must not be negative", code: .lifetimeOutOfRange)
+        }
+        guard lifetime <= longest else {
+            warnings.append(
+                RequestWarning(
+                    field: "MsgLifeTime",
+                    code: .lifetimeClamped,
+                    message: "more than seven days count as \(longest) seconds",
+                )
+            )
+            return longest
+        }
+        return lifetime
+    }
+
+    /// What concerns the storing of chat, which this gateway does not do. Wrong types are refused all the same: they
+    /// would be at Tencent.
+    private static func checkIgnoredFields(_ fields: RequestFields) throws(TencentError) {
+        try fields.checkStrings("ForbidCallbackControl")
+        try fields.checkStrings("SendMsgControl")
+        _ = try fields.string("CloudCustomData")
+        _ = try fields.integer("SupportMessageExtension")
+        _ = try fields.integer("IsNeedReadReceipt")
+    }
+}

@@ -1,0 +1,152 @@
+import Gateway
+import LiveActivity
+
+extension ChatMessage {
+    /// What the gateway is asked to do, and what the caller should know of it.
+    struct Prepared: Equatable {
+        var order: PushOrder
+        var warnings: [RequestWarning]
+    }
+
+    /// Whether the notification shows text that derives from MsgBody and begins with the sender's nickname.
+    func showsDerivedText(in language: Application.PlaceholderLanguage) -> Bool {
+        explicitText == nil && !isSilentEnd && !body.text(in: language).isEmpty
+    }
+
+    /// Turns the message into an order.
+    ///
+    /// - Parameter nickname: the sender's, for text that derives from MsgBody.
+    /// - Throws: 90043 where a push would be over 4096 bytes and cutting text cannot help.
+    func prepare(
+        endpoint: Endpoint,
+        application: Application,
+        nickname: String?,
+    ) throws(TencentError) -> Prepared {
+        var warnings = warnings
+        let notification = notification(application: application, nickname: nickname)
+        if try textIsCut(in: notification) {
+            warnings.append(
+                RequestWarning(
+                    field: explicitText == nil ? "MsgBody" : "OfflinePushInfo.Desc",
+                    code: .textCut,
+                    message:
+                        "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes",
+                )
+            )
+        }
+        let order = PushOrder(
+            dialect: .tencent,
+            endpoint: endpoint.rawValue,
+            sdkAppID: application.sdkAppID,
+            messageKey: key,
+            sender: sender,
+            recipients: recipients.accounts,
+            activity: try activity(application: application),
+            notification: notification,
+            suppression: suppression,
+            lifetime: lifetime,
+        )
+        return Prepared(order: order, warnings: warnings)
+    }
+
+    // MARK: - The notification
+
+    /// ApnsInfo.Title, else Title. An empty one counts as absent: SDKs write empty strings for what was not set.
+    private var explicitTitle: String? {
+        push?.apns.title.nonEmpty ?? push?.title.nonEmpty
+    }
+
+    /// Desc, which takes the place of the text that derives from MsgBody.
+    private var explicitText: String? {
+        push?.text.nonEmpty
+    }
+
+    /// An `end` without Title and Desc: the activity goes away, and no notification tells of it where there is none.
+    private var isSilentEnd: Bool {
+        push?.apns.liveActivity?.event == .end && explicitTitle == nil && explicitText == nil
+    }
+
+    /// The message's own notification, or its fallback. With a Title and no Desc, the derived text stands below the
+    /// Title. Of a TIMCustomElem, Desc is part of the derived text always; Ext and Sound count only where there is no
+    /// OfflinePushInfo.
+    private func notification(application: Application, nickname: String?) -> NotificationContent {
+        guard !isSilentEnd else { return NotificationContent() }
+        let custom = push == nil ? body.customElement : nil
+        let apns = push?.apns ?? ApnsInfo()
+        return NotificationContent(
+            title: explicitTitle,
+            subtitle: apns.subtitle.nonEmpty,
+            body: explicitText ?? derivedText(in: application.placeholderLanguage, nickname: nickname),
+            sound: (apns.sound ?? custom?.sound).nonEmpty,
+            ext: (push?.ext ?? custom?.ext).nonEmpty,
+            image: apns.image.nonEmpty,
+            mutableContent: apns.isMutable,
+            interruptionLevel: apns.interruptionLevel,
+        )
+    }
+
+    private func derivedText(in language: Application.PlaceholderLanguage, nickname: String?) -> String? {
+        guard let text = Optional(body.text(in: language)).nonEmpty else { return nil }
+        return nickname.nonEmpty.map { "\($0):\(text)" } ?? text
+    }
+
+    private func textIsCut(in notification: NotificationContent) throws(TencentError) -> Bool {
+        guard !notification.isEmpty else { return false }
+        do {
+            return try NotificationPayload.encode(notification).textWasCut
+        } catch {
+            throw TencentError(
+                push == nil ? .messageElement : .offlinePushInfo,
+                path: push == nil ? "MsgBody" : "OfflinePushInfo",
+                "a notification has at most \(PayloadLimit.bytes) bytes; this one has more without its text",
+            )
+        }
+    }
+
+    // MARK: - The Live Activity
+
+    private func activity(application: Application) throws(TencentError) -> ActivityInstruction? {
+        guard let info = push?.apns.liveActivity else { return nil }
+        let content = ActivityContent(
+            event: info.event,
+            contentState: info.contentState,
+            dismissalDate: info.dismissalDate,
+            alert: application.copiesAlertToLiveActivity ? alert : nil,
+        )
+        let dismissal = DismissalDate.toSend(
+            event: info.event,
+            requested: info.dismissalDate,
+            defaultIsImmediate: true,
+            now: time,
+        )
+        let count = LiveActivityPayload.encode(content, timestamp: time, dismissalDate: dismissal).count
+        guard count <= PayloadLimit.bytes else {
+            throw TencentError(
+                .offlinePushInfo,
+                path: "OfflinePushInfo.ApnsInfo.LiveActivity",
+                "the push has \(count) bytes, at most \(PayloadLimit.bytes) are allowed",
+            )
+        }
+        return ActivityInstruction(laID: info.laID, content: content, defaultDismissal: .immediate)
+    }
+
+    private var alert: ActivityAlert? {
+        guard explicitTitle != nil || explicitText != nil else { return nil }
+        return ActivityAlert(title: explicitTitle, body: explicitText)
+    }
+
+    // MARK: -
+
+    private var suppression: PushOrder.Suppression? {
+        if push?.isPushOff == true { return .pushFlag }
+        if isOnlineOnly { return .onlineOnly }
+        return lifetime == 0 ? .noLifetime : nil
+    }
+}
+
+extension Optional<String> {
+    /// Nil also for an empty text.
+    fileprivate var nonEmpty: String? {
+        flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

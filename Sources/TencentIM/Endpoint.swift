@@ -1,0 +1,15 @@
+/// A command of the server API that this gateway knows. The raw value is its path below `/v4/`.
+enum Endpoint: String, CaseIterable, Sendable {
+    case sendMessage = "openim/sendmsg"
+    case batchSendMessage = "openim/batchsendmsg"
+    case importAccount = "im_open_login_svc/account_import"
+    case importAccounts = "im_open_login_svc/multiaccount_import"
+    case checkAccounts = "im_open_login_svc/account_check"
+    case deleteAccounts = "im_open_login_svc/account_delete"
+
+    /// The command that `pathSegments` names; nil if there is none. Tencent's names are case sensitive.
+    init?(pathSegments: [String]?) {
+        guard let pathSegments, pathSegments.count == 3, pathSegments[0] == "v4" else { return nil }
+        self.init(rawValue: pathSegments[1] + "/" + pathSegments[2])
+    }
+}

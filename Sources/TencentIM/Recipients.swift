@@ -1,0 +1,71 @@
+import VerbatimJSON
+
+/// To_Account: whom a message goes to, and whom it cannot go to.
+struct Recipients: Equatable {
+    /// A recipient that fails while others may succeed; one element of `ErrorList`.
+    struct Failure: Equatable {
+        var account: String
+        var code: TencentError.Code
+    }
+
+    /// The most accounts of one batch, counted before duplicates are removed.
+    static let maximum = 500
+
+    /// Each once, in the caller's order.
+    private(set) var accounts: [String] = []
+    /// Those that cannot be sent to, each once.
+    private(set) var failures: [Failure] = []
+
+    /// - Parameter value: the field To_Account, nil if it is missing.
+    init(decoding value: JSONValue?, form: ChatMessage.Form) throws(TencentError) {
+        let listed: [String]
+        switch form {
+        case .single:
+            guard let account = value?.string else {
+                throw TencentError(.recipient, path: "To_Account", "must be a string")
+            }
+            listed = [account]
+        case .batch:
+            listed = try Recipients.list(value)
+        }
+        var seen = Set<[UInt8]>()
+        for account in listed where seen.insert(Array(account.utf8)).inserted {
+            if Account.isValid(account) {
+                accounts.append(account)
+            } else {
+                failures.append(Failure(account: account, code: .unknownRecipient))
+            }
+        }
+    }
+
+    /// Moves the accounts that are not in `imported` to the failures.
+    mutating func require(imported: Set<String>) {
+        failures += accounts.filter { !imported.contains($0) }.map { Failure(account: $0, code: .accountNotImported) }
+        accounts.removeAll { !imported.contains($0) }
+    }
+
+    private static func list(_ value: JSONValue?) throws(TencentError) -> [String] {
+        guard let value, value.kind == .array else {
+            throw TencentError(.recipientsNotArray, path: "To_Account", "must be an array of strings")
+        }
+        let elements = value.elements
+        guard !elements.isEmpty else {
+            throw TencentError(.recipientsEmpty, path: "To_Account", "must not be empty")
+        }
+        guard elements.count <= maximum else {
+            throw TencentError(
+                .tooManyRecipients,
+                path: "To_Account",
+                "has \(elements.count) accounts, at most \(maximum) are allowed",
+            )
+        }
+        var accounts: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let account = element.string else {
+                throw TencentError(.recipientsNotArray, path: "To_Account[\(index)]", "must be a string")
+            }
+            accounts.append(account)
+        }
+        return accounts
+    }
+}

@@ -1,0 +1,109 @@
+public import Gateway
+public import HTTPServer
+public import Logging
+
+/// Tencent's server API as chat backends call it: everything under `/v4`.
+///
+/// Decodes and checks a request, hands it to the gateway, and answers in Tencent's words: HTTP 200 always, the outcome
+/// in the body. One object per lane, used on that lane's thread.
+public final class TencentIMAPI {
+    private let gateway: any MessageGateway
+    private let logger: Logger?
+    private var randomNumbers = SystemRandomNumberGenerator()
+
+    /// - Parameter logger: gets a line for each request that is refused, without anything the request contained.
+    public init(gateway: any MessageGateway, logger: Logger?) {
+        self.gateway = gateway
+        self.logger = logger
+    }
+
+    /// Answers a request whose path begins with `/v4`.
+    public func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let endpoint = Endpoint(pathSegments: request.pathSegments)
+        do throws(TencentError) {
+            guard let endpoint else {
+                throw TencentError(.unknownResource, "there is no such command")
+            }
+            return try await respond(to: request, endpoint)
+        } catch {
+            logger?.info(
+                "request refused",
+                [
+                    "endpoint": .string(endpoint?.rawValue ?? "unknown"),
+                    "error_code": .count(error.code.rawValue),
+                    "error_info": .string(error.info),
+                ],
+            )
+            return Answer.failure(error)
+        }
+    }
+
+    private func respond(to request: HTTPRequest, _ endpoint: Endpoint) async throws(TencentError) -> HTTPResponse {
+        guard request.method == "POST" else {
+            throw TencentError(.httpParse, "HTTP parse Error: the method must be POST")
+        }
+        let caller = try Caller(
+            parameters: request.queryItems,
+            application: gateway.application,
+            now: gateway.now().seconds,
+        )
+        let accounts = AccountCommands(gateway: gateway, sdkAppID: caller.application.sdkAppID)
+        return switch endpoint {
+        case .sendMessage: try await send(request.body, .single, caller, endpoint)
+        case .batchSendMessage: try await send(request.body, .batch, caller, endpoint)
+        case .importAccount: try await accounts.importOne(request.body)
+        case .importAccounts: try await accounts.importMany(request.body)
+        case .checkAccounts: try await accounts.check(request.body)
+        case .deleteAccounts: try await accounts.delete(request.body)
+        }
+    }
+
+    private func send(
+        _ body: [UInt8],
+        _ form: ChatMessage.Form,
+        _ caller: Caller,
+        _ endpoint: Endpoint,
+    ) async throws(TencentError) -> HTTPResponse {
+        let application = caller.application
+        var message = try ChatMessage(
+            decoding: body,
+            form: form,
+            sender: caller.identifier,
+            now: gateway.now().seconds,
+            randomNumbers: &randomNumbers,
+        )
+        if application.requiresImportedAccounts, !message.recipients.accounts.isEmpty {
+            let accounts = message.recipients.accounts
+            let imported = try await TencentError.translating { () async throws(GatewayUnavailable) in
+                try await gateway.importedAccounts(among: accounts, in: application.sdkAppID)
+            }
+            message.recipients.require(imported: imported)
+        }
+        guard !message.recipients.accounts.isEmpty else {
+            throw TencentError(.unknownRecipient, "invalid To_Account")
+        }
+        let prepared = try message.prepare(
+            endpoint: endpoint,
+            application: application,
+            nickname: try await nickname(for: message, application),
+        )
+        let accepted = try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.accept(prepared.order)
+        }
+        return switch form {
+        case .single: Answer.sent(message, id: accepted.id, prepared.warnings)
+        case .batch: Answer.batchSent(message, id: accepted.id, prepared.warnings)
+        }
+    }
+
+    /// The sender's nickname, if the notification shows it.
+    private func nickname(
+        for message: ChatMessage,
+        _ application: Application,
+    ) async throws(TencentError) -> String? {
+        guard message.showsDerivedText(in: application.placeholderLanguage) else { return nil }
+        return try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.nickname(of: message.sender, in: application.sdkAppID)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Gateway
+
+/// A gateway that keeps what it is given. It stands in for the real one in tests of the dialect only.
+final class InMemoryGateway: MessageGateway {
+    static let sdkAppID: Int64 = 1_400_000_000
+    static let secretKey = Array(String(repeating: "0123456789abcdef", count: 4).utf8)
+    static let time: Int64 = 1_796_007_172
+
+    var app = Application(
+        sdkAppID: InMemoryGateway.sdkAppID,
+        secretKey: InMemoryGateway.secretKey,
+        administrators: ["administrator"],
+    )
+    var orders: [PushOrder] = []
+    var profiles: [String: AccountProfile] = [:]
+    var unavailable: GatewayUnavailable?
+    private(set) var nicknameLookups = 0
+
+    func application(_ sdkAppID: Int64) -> Application? {
+        sdkAppID == app.sdkAppID ? app : nil
+    }
+
+    func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {
+        false
+    }
+
+    func now() -> UnixTime {
+        UnixTime(seconds: InMemoryGateway.time)
+    }
+
+    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage {
+        try checkAvailable()
+        orders.append(order)
+        return AcceptedMessage(id: Int64(orders.count), acceptedAt: now())
+    }
+
+    func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
+        try checkAvailable()
+        nicknameLookups += 1
+        return profiles[account]?.nickname
+    }
+
+    func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable) {
+        try checkAvailable()
+        for profile in profiles {
+            self.profiles[profile.account] = profile
+        }
+    }
+
+    func importedAccounts(
+        among accounts: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<String> {
+        try checkAvailable()
+        return Set(accounts).intersection(profiles.keys)
+    }
+
+    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+        try checkAvailable()
+        let deleted = Set(accounts).intersection(profiles.keys)
+        for account in deleted {
+            profiles[account] = nil
+        }
+        return deleted
+    }
+
+    private func checkAvailable() throws(GatewayUnavailable) {
+        if let unavailable { throw unavailable }
+    }
+}

@@ -1,0 +1,198 @@
+import Gateway
+import LiveActivity
+import Testing
+import VerbatimJSON
+
+@testable import TencentIM
+
+@Suite("ApnsInfo.LiveActivity", .timeLimit(.minutes(1)))
+struct LiveActivityTests {
+    private static let field = "OfflinePushInfo.ApnsInfo.LiveActivity"
+
+    private func activity(_ fields: String) -> String {
+        ValidRequest.activity(fields)
+    }
+
+    // MARK: - ContentState
+
+    @Test(
+        "C78, C80: ContentState keeps its bytes",
+        arguments: [
+            ValidRequest.state, #"{"flag":true,"n":1,"z":0,"f":false}"#, "{}", "{ \"b\" : 1 ,\n\t\"a\" : [ ] }",
+            #"{"z":null,"a":{"z":1,"a":[1.0,"\/","\ud83d\ude00"]}}"#, #"{"n":123456789012345678901234567890.5E-3}"#,
+        ]
+    )
+    func contentState(state: String) async throws {
+        let order = try await Backend().order(
+            activity(#""LaId":"a","Event":"update","ContentState":"# + state)
+        )
+        #expect(order.activity?.content.contentState == Array(state.utf8))
+    }
+
+    @Test("C83: a push of 4096 bytes passes, one of 4097 is refused with its size")
+    func size() async throws {
+        let empty = LiveActivityPayload.encode(
+            ActivityContent(event: .update, contentState: Array(#"{"x":""}"#.utf8)),
+            timestamp: InMemoryGateway.time,
+            dismissalDate: nil,
+        )
+        func body(_ count: Int) -> String {
+            let text = String(repeating: "x", count: count - empty.count)
+            return activity(#""LaId":"a","Event":"update","ContentState":{"x":""# + text + #""}"#)
+        }
+        #expect(try await Backend().send(body(4096))["ErrorCode"]?.integer == 0)
+        let backend = Backend()
+        try await backend.expectRefusal(
+            "openim/sendmsg",
+            body(4097),
+            code: 90043,
+            field: Self.field + ": the push has 4097 bytes",
+        )
+    }
+
+    // MARK: - LaId and Event
+
+    @Test(
+        "C92: an LaId of 64 bytes passes, counted in bytes",
+        arguments: [String(repeating: "x", count: 64), "日本語日本語日本語日本語日本語日本語日本語x"]
+    )
+    func idOf64Bytes(id: String) async throws {
+        #expect(id.utf8.count == 64)
+        let order = try await Backend().order(
+            activity(#""LaId":""# + id + #"","Event":"update","ContentState":{}"#)
+        )
+        #expect(order.activity?.laID == id)
+    }
+
+    @Test(
+        "C92: an LaId of 65 bytes is refused",
+        arguments: [String(repeating: "x", count: 65), "日本語日本語日本語日本語日本語日本語日本語xy"]
+    )
+    func idOf65Bytes(id: String) async throws {
+        #expect(id.utf8.count == 65)
+        try await Backend().expectRefusal(
+            "openim/sendmsg",
+            activity(#""LaId":""# + id + #"","Event":"update","ContentState":{}"#),
+            code: 90043,
+            field: Self.field + ".LaId: has 65 bytes",
+        )
+    }
+
+    @Test(
+        "C92: an Event that is not exactly update or end is refused",
+        arguments: ["Update", "END", "start", "", " end"]
+    )
+    func event(name: String) async throws {
+        try await Backend().expectRefusal(
+            "openim/sendmsg",
+            activity(#""LaId":"a","Event":""# + name + #"","ContentState":{}"#),
+            code: 90043,
+            field: Self.field + ".Event: ",
+        )
+    }
+
+    // MARK: - DismissalDate
+
+    @Test(
+        "C64: what an end may say of its dismissal",
+        arguments: [
+            ("", nil, []), (#","DismissalDate":0"#, 0, []), (#","DismissalDate":1796010772"#, 1_796_010_772, []),
+            (#","DismissalDate":"1796010772""#, 1_796_010_772, []), (#","DismissalDate":1.0"#, 1, []),
+            (#","DismissalDate":1796021572"#, 1_796_021_572, []),
+            (#","DismissalDate":1796021573"#, 1_796_021_573, ["dismissal_date_far"]),
+            (#","DismissalDate":1806007171"#, 1_806_007_171, ["dismissal_date_far"]),
+        ] as [(String, Int64?, [String])]
+    )
+    func dismissalDate(field: String, expected: Int64?, warned: [String]) async throws {
+        let backend = Backend()
+        let answer = try await backend.send(activity(#""LaId":"a","Event":"end","ContentState":{}"# + field))
+        #expect(answer["ErrorCode"]?.integer == 0)
+        #expect(warnings(of: answer) == warned)
+        let instruction = try #require(backend.gateway.orders.first?.activity)
+        #expect(instruction.content.dismissalDate == expected)
+        #expect(instruction.defaultDismissal == .immediate)
+    }
+
+    @Test(
+        "C64: a date in another unit is refused with the likely one",
+        arguments: [("1796007772000", "1796007772"), ("817700572", "1796007772")]
+    )
+    func otherUnit(number: String, likely: String) async throws {
+        let backend = Backend()
+        let answer = try await backend.send(
+            activity(#""LaId":"a","Event":"end","ContentState":{},"DismissalDate":"# + number)
+        )
+        #expect(answer["ErrorCode"]?.integer == 90043)
+        let info = try #require(answer["ErrorInfo"]?.string)
+        #expect(info.hasPrefix(Self.field + ".DismissalDate: "))
+        #expect(info.contains(likely), "\(info)")
+        #expect(backend.gateway.orders.isEmpty)
+    }
+
+    @Test("C65: a date on an update is left out, with a warning that names the field")
+    func dateOnUpdate() async throws {
+        let backend = Backend()
+        let answer = try await backend.send(
+            activity(#""LaId":"a","Event":"update","ContentState":{},"DismissalDate":1796010772"#)
+        )
+        let warning = try #require(answer["Warnings"]?.elements.first)
+        #expect(keys(of: warning) == ["Field", "Code", "Message"])
+        #expect(warning["Field"]?.string == Self.field + ".DismissalDate")
+        #expect(warning["Code"]?.string == "dismissal_date_ignored")
+        #expect(backend.gateway.orders.first?.activity?.content.dismissalDate == nil)
+        #expect(
+            keys(of: answer) == ["ActionStatus", "ErrorInfo", "ErrorCode", "MsgTime", "MsgKey", "MsgId", "Warnings"]
+        )
+    }
+
+    // MARK: - The rest
+
+    @Test("an unknown field inside LiveActivity is warned of, by name")
+    func unknownField() async throws {
+        let answer = try await Backend().send(
+            activity(#""LaId":"a","Event":"update","ContentState":{},"StaleDate":1,"event":"end""#)
+        )
+        #expect(warnings(of: answer) == ["unknown_field", "unknown_field"])
+        #expect(
+            answer["Warnings"]?.elements.map { $0["Field"]?.string } == [
+                Self.field + ".StaleDate", Self.field + ".event",
+            ]
+        )
+    }
+
+    @Test("Title and Desc become the activity's alert only where the app wants it")
+    func alert() async throws {
+        let backend = Backend()
+        let body = ValidRequest.activity(
+            #""LaId":"a","Event":"update","ContentState":{}"#,
+            push: #""Title":"T","Desc":"D","#,
+        )
+        #expect(try await backend.order(body).activity?.content.alert == nil)
+        backend.gateway.app.copiesAlertToLiveActivity = true
+        #expect(try await backend.order(body).activity?.content.alert == ActivityAlert(title: "T", body: "D"))
+        let silent = ValidRequest.activity(#""LaId":"a","Event":"update","ContentState":{}"#)
+        #expect(try await backend.order(silent).activity?.content.alert == nil)
+    }
+
+    @Test("C91: an end without Title and Desc has nothing to fall back to; with either it has")
+    func silentEnd() async throws {
+        let fields = #""LaId":"a","Event":"end","ContentState":{}"#
+        let silent = try await Backend().order(ValidRequest.activity(fields))
+        #expect(silent.activity?.content.event == .end)
+        #expect(silent.notification == NotificationContent())
+        let empty = try await Backend().order(ValidRequest.activity(fields, push: #""Title":"","Desc":"","Ext":"e","#))
+        #expect(empty.notification == NotificationContent())
+        let titled = try await Backend().order(ValidRequest.activity(fields, push: #""Title":"T","#))
+        #expect(titled.notification == NotificationContent(title: "T", body: "hello"))
+        let described = try await Backend().order(ValidRequest.activity(fields, push: #""Desc":"D","#))
+        #expect(described.notification == NotificationContent(body: "D"))
+    }
+
+    @Test("C91: an update without Title and Desc falls back to the text of MsgBody")
+    func updateWithoutText() async throws {
+        let order = try await Backend().order(
+            ValidRequest.activity(#""LaId":"a","Event":"update","ContentState":{}"#)
+        )
+        #expect(order.notification == NotificationContent(body: "hello"))
+    }
+}
