@@ -72,7 +72,7 @@ struct HTTPServerRefusalTests {
 
     @Test("with JSON and a close, and runs nothing of what follows", arguments: cases)
     func refusal(_ example: Case) async throws {
-        let server = try await ServerUnderTest(HTTPServerRefusalTests.configuration)
+        let server = try await ServerUnderTest.started(HTTPServerRefusalTests.configuration)
         let client = try Client(port: server.port)
         client.send(example.request + "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n")
         let answer = try client.readAnswer()
@@ -89,7 +89,7 @@ struct HTTPServerRefusalTests {
 
     @Test("the same, byte by byte", arguments: cases)
     func refusalOfSingleBytes(_ example: Case) async throws {
-        let server = try await ServerUnderTest(HTTPServerRefusalTests.configuration)
+        let server = try await ServerUnderTest.started(HTTPServerRefusalTests.configuration)
         let client = try Client(port: server.port)
         for byte in example.request.utf8 {
             guard client.send([byte]) else { break }
@@ -103,7 +103,7 @@ struct HTTPServerRefusalTests {
 
     @Test("a body that is still being sent, without a reset")
     func largeBodyReadsAnswer() async throws {
-        let server = try await ServerUnderTest(HTTPServerRefusalTests.configuration)
+        let server = try await ServerUnderTest.started(HTTPServerRefusalTests.configuration)
         let client = try Client(port: server.port)
         client.send(HTTPServerRefusalTests.post("Content-Length: 1000000") + String(repeating: "x", count: 1_000_000))
         #expect(try client.readAnswer().status == 413)
@@ -113,7 +113,7 @@ struct HTTPServerRefusalTests {
 
     @Test("a truncated request of a client that finished writing")
     func truncatedRequest() async throws {
-        let server = try await ServerUnderTest()
+        let server = try await ServerUnderTest.started()
         let client = try Client(port: server.port)
         client.send(HTTPServerRefusalTests.post("Content-Length: 10") + "abc")
         client.finishWriting()
@@ -126,7 +126,7 @@ struct HTTPServerRefusalTests {
     func ownErrorBody() async throws {
         var configuration = HTTPServerConfiguration()
         configuration.errorBody = { Array("\($0) \($1)".utf8) }
-        let server = try await ServerUnderTest(configuration)
+        let server = try await ServerUnderTest.started(configuration)
         let client = try Client(port: server.port)
         client.send("GET / HTTP/1.1\r\n\r\n")
         #expect(try client.readAnswer().body == "400 malformed_request")
@@ -141,7 +141,7 @@ struct HTTPServerRefusalTests {
     func connectionLimit() async throws {
         var configuration = HTTPServerConfiguration()
         configuration.maximumConnections = 1
-        let server = try await ServerUnderTest(configuration)
+        let server = try await ServerUnderTest.started(configuration)
         var first: Client? = try Client(port: server.port)
         first?.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
         #expect(try first?.readAnswer().status == 200)
