@@ -1,4 +1,4 @@
-public import APNs
+import APNs
 import LiveActivity
 
 /// What all recipients of one message share while it is under way.

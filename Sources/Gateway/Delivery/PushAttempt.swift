@@ -1,4 +1,4 @@
-public import APNs
+import APNs
 public import LiveActivity
 
 /// One push to one target: what goes to APNs, before it is turned into bytes.

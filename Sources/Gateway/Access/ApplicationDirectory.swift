@@ -1,0 +1,144 @@
+public import APNs
+public import Logging
+public import PostgresClient
+import Synchronization
+
+/// What is configured, as last read from PostgreSQL. One for the process, shared by its lanes.
+public final class ApplicationDirectory: Sendable {
+    /// Everything configured at one moment.
+    struct Snapshot: Sendable {
+        var applications: [Int64: Application] = [:]
+        var certificates: [Int64: [Int64: Certificate]] = [:]
+    }
+
+    private let seal: SecretSeal
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    private struct State {
+        var snapshot = Snapshot()
+        /// What the rows said when they were last opened, so that nothing is opened again without need.
+        var fingerprints: [String: Opened] = [:]
+        var complaints: Set<String> = []
+    }
+
+    private enum Opened: Sendable {
+        case application(version: Int64, Application)
+        case certificate(version: Int64, Certificate)
+    }
+
+    /// - Parameter seal: opens the secrets of the rows.
+    public init(seal: SecretSeal, logger: Logger) {
+        self.seal = seal
+        self.logger = logger
+    }
+
+    var current: Snapshot { state.withLock { $0.snapshot } }
+
+    /// Reads what is configured. A row that cannot be used is left out and logged once for each change.
+    ///
+    /// - Returns: keys that are not used any more, whose connections can be closed.
+    @discardableResult
+    public func reload(from pool: PostgresPool) async throws(PostgresError) -> [APNsSigningKey] {
+        let results = try await pool.run([
+            PostgresStatement(
+                """
+                SELECT sdk_app_id, updated_at, secret_key_sealed, administrators, require_imported_accounts,
+                    live_activity_alert, live_activity_priority::bigint, fallback_collapse, placeholder_language
+                FROM app
+                """
+            ),
+            PostgresStatement(
+                """
+                SELECT sdk_app_id, business_id, updated_at, bundle_id, team_id, key_id, private_key_sealed, environment
+                FROM certificate
+                """
+            ),
+        ])
+        let before = state.withLock { $0 }
+        var after = State()
+        after.complaints = before.complaints
+        for row in results[0].rows {
+            let id = try row.integer(0)
+            let owner = SecretOwner.application(id)
+            let version = try row.timestampMicroseconds(1)
+            if case .application(version, let known)? = before.fingerprints[owner] {
+                after.fingerprints[owner] = .application(version: version, known)
+                after.snapshot.applications[id] = known
+                continue
+            }
+            guard let secret = open(try row.bytes(2), owner, version, &after) else { continue }
+            let application = Application(
+                sdkAppID: id,
+                secretKey: secret,
+                administrators: Set(try row.texts(3).compactMap { $0 }),
+                requiresImportedAccounts: try row.boolean(4),
+                copiesAlertToLiveActivity: try row.boolean(5),
+                liveActivityPriority: try row.integerOrNil(6).flatMap { Int(exactly: $0) },
+                fallbackCollapse: Application.FallbackCollapse(rawValue: try row.text(7)) ?? .message,
+                placeholderLanguage: Application.PlaceholderLanguage(rawValue: try row.text(8)) ?? .international,
+            )
+            after.fingerprints[owner] = .application(version: version, application)
+            after.snapshot.applications[id] = application
+        }
+        for row in results[1].rows {
+            let id = try row.integer(0)
+            let businessID = try row.integer(1)
+            let owner = SecretOwner.certificate(id, businessID)
+            let version = try row.timestampMicroseconds(2)
+            if case .certificate(version, let known)? = before.fingerprints[owner] {
+                after.fingerprints[owner] = .certificate(version: version, known)
+                after.snapshot.certificates[id, default: [:]][businessID] = known
+                continue
+            }
+            guard let text = open(try row.bytes(6), owner, version, &after),
+                let scope = Certificate.Scope(rawValue: try row.text(7))
+            else { continue }
+            let key: APNsSigningKey
+            do {
+                key = try APNsSigningKey(privateKey: text, teamID: try row.text(4), keyID: try row.text(5))
+            } catch {
+                complain("certificate not usable", owner, version, "\(error)", &after)
+                continue
+            }
+            let certificate = Certificate(businessID: businessID, bundleID: try row.text(3), key: key, scope: scope)
+            after.fingerprints[owner] = .certificate(version: version, certificate)
+            after.snapshot.certificates[id, default: [:]][businessID] = certificate
+        }
+        state.withLock { [after] in $0 = after }
+        let used = Set(after.snapshot.certificates.values.flatMap { $0.values.map(\.key) })
+        let formerly = Set(before.snapshot.certificates.values.flatMap { $0.values.map(\.key) })
+        return Array(formerly.subtracting(used))
+    }
+
+    private func open(_ sealed: [UInt8], _ owner: String, _ version: Int64, _ state: inout State) -> [UInt8]? {
+        do {
+            return try seal.open(sealed, for: owner)
+        } catch {
+            complain("secret not readable", owner, version, error.description, &state)
+            return nil
+        }
+    }
+
+    private func complain(
+        _ message: StaticString,
+        _ owner: String,
+        _ version: Int64,
+        _ error: String,
+        _ state: inout State,
+    ) {
+        guard state.complaints.insert("\(owner)/\(version)").inserted else { return }
+        logger.error(message, ["owner": .string(owner), "error": .string(error)])
+    }
+}
+
+/// Names of what a sealed secret belongs to; part of the seal.
+public enum SecretOwner {
+    /// The secret key of an app.
+    public static func application(_ sdkAppID: Int64) -> String { "app/\(sdkAppID)" }
+
+    /// The private key of a certificate.
+    public static func certificate(_ sdkAppID: Int64, _ businessID: Int64) -> String {
+        "certificate/\(sdkAppID)/\(businessID)"
+    }
+}

@@ -1,0 +1,93 @@
+/// One message in a lane's memory.
+final class MessageTask {
+    let underWay: MessageUnderWay
+    /// Whether it came as the whole message, so that its row goes with its last recipient.
+    let isWhole: Bool
+    /// Whether its instance died before; such messages run one at a time.
+    let isSuspect: Bool
+    var composer: PushComposer
+    /// Recipients that are not settled.
+    var remaining = 0
+
+    init(_ underWay: MessageUnderWay, isWhole: Bool, isSuspect: Bool) {
+        self.underWay = underWay
+        self.isWhole = isWhole
+        self.isSuspect = isSuspect
+        self.composer = PushComposer(underWay)
+    }
+}
+
+/// One recipient of one message in a lane's memory.
+final class RecipientTask {
+    let account: String
+    let message: MessageTask
+    /// Of which epoch of the instance it is; older ones are not this process's work any more.
+    let epoch: Int
+    var delivery: RecipientDelivery
+
+    init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ epoch: Int) {
+        self.account = account
+        self.message = message
+        self.delivery = delivery
+        self.epoch = epoch
+    }
+
+    /// What it asks of the claim.
+    var claim: DeliveryStore.Claim? {
+        let message = message.underWay
+        guard let activity = message.order.activity else { return nil }
+        return DeliveryStore.Claim(
+            sdkAppID: message.order.sdkAppID,
+            account: account,
+            laID: activity.laID,
+            messageID: message.receipt.id,
+            acceptedAt: message.receipt.acceptedAt,
+            isEnd: activity.content.event == .end,
+        )
+    }
+}
+
+/// Recipients that wait for a statement, first in, first out.
+struct WorkQueue {
+    private var tasks: [RecipientTask] = []
+
+    mutating func append(_ task: RecipientTask) {
+        tasks.append(task)
+    }
+
+    /// The first `limit` tasks, nil if there are none.
+    mutating func take(limit: Int) -> [RecipientTask]? {
+        guard !tasks.isEmpty else { return nil }
+        let batch = Array(tasks.prefix(limit))
+        tasks.removeFirst(batch.count)
+        return batch
+    }
+
+    /// The first tasks, no two of which concern one activity of one account: one statement changes a row once, and the
+    /// second of two messages has to see the claim of the first.
+    mutating func takeDistinct(limit: Int) -> [RecipientTask]? {
+        guard !tasks.isEmpty else { return nil }
+        struct Key: Hashable {
+            let sdkAppID: Int64
+            let account: String
+            let laID: String
+        }
+        var keys: Set<Key> = []
+        var batch: [RecipientTask] = []
+        var left: [RecipientTask] = []
+        var scanned = 0
+        for task in tasks {
+            guard batch.count < limit else { break }
+            scanned += 1
+            let order = task.message.underWay.order
+            let key = Key(sdkAppID: order.sdkAppID, account: task.account, laID: order.activity?.laID ?? "")
+            if keys.insert(key).inserted {
+                batch.append(task)
+            } else {
+                left.append(task)
+            }
+        }
+        tasks.replaceSubrange(..<scanned, with: left)
+        return batch
+    }
+}

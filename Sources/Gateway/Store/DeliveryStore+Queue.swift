@@ -1,0 +1,122 @@
+import PostgresClient
+
+extension DeliveryStore {
+    /// A pending row that this instance took up.
+    struct DueWork: Sendable {
+        var receipt: AcceptedMessage
+        /// nil: the whole message.
+        var account: String?
+        var deadline: UnixTime
+        var takeovers: Int64
+        /// The message's order as stored.
+        var content: [UInt8]
+        /// The recipient's progress as stored.
+        var progress: [UInt8]?
+    }
+
+    /// Takes up rows that are due and owned by nobody, oldest first.
+    ///
+    /// - Parameters:
+    ///   - limit: at most so many rows.
+    ///   - suspects: rows whose instance died with them, instead of the others. They are taken one at a time, so that
+    ///     one that kills its process does not take others with it again.
+    func takeDue(owner: Int64, limit: Int64, suspects: Bool) async throws(PostgresError) -> [DueWork] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                WITH due AS (
+                    SELECT ctid FROM pending
+                    WHERE instance_id IS NULL AND due <= now() AND (takeovers > 0) = $3::boolean
+                    ORDER BY due LIMIT $2::bigint
+                    FOR UPDATE SKIP LOCKED
+                ), taken AS (
+                    UPDATE pending SET instance_id = $1::bigint FROM due WHERE pending.ctid = due.ctid
+                    RETURNING pending.*
+                )
+                SELECT taken.message_id, taken.accepted_at, taken.account, taken.deadline, taken.takeovers::bigint,
+                    coalesce(taken.content, whole.content), taken.progress
+                FROM taken
+                LEFT JOIN pending AS whole ON taken.account IS NOT NULL AND whole.account IS NULL
+                    AND whole.message_id = taken.message_id
+                ORDER BY taken.message_id
+                """,
+                [.integer(owner), .integer(limit), .boolean(suspects)],
+            )
+        )
+        var work: [DueWork] = []
+        for row in result.rows {
+            work.append(
+                DueWork(
+                    receipt: AcceptedMessage(
+                        id: try row.integer(0),
+                        acceptedAt: UnixTime(microseconds: try row.timestampMicroseconds(1)),
+                    ),
+                    account: try row.textOrNil(2),
+                    deadline: UnixTime(microseconds: try row.timestampMicroseconds(3)),
+                    takeovers: try row.integer(4),
+                    content: try row.bytesOrNil(5) ?? [],
+                    progress: try row.bytesOrNil(6),
+                )
+            )
+        }
+        return work
+    }
+
+    /// The recipients of a message that need nothing more from its whole row: they have delivery rows, or a pending row
+    /// of their own.
+    func recipientsSettled(of receipt: AcceptedMessage) async throws(PostgresError) -> Set<String> {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT account FROM delivery WHERE message_id = $1::bigint AND accepted_at = $2::timestamptz
+                UNION
+                SELECT account FROM pending WHERE message_id = $1::bigint AND account IS NOT NULL
+                """,
+                [.integer(receipt.id), .timestamp(microsecondsSinceUnixEpoch: receipt.acceptedAt.microseconds)],
+            )
+        )
+        var accounts: Set<String> = []
+        for row in result.rows {
+            accounts.insert(try row.text(0))
+        }
+        return accounts
+    }
+
+    /// Puts rows that cannot be read by this release aside, for a newer one.
+    func postpone(_ work: DueWork, owner: Int64, reason: String) async throws(PostgresError) {
+        _ = try await pool.run(
+            PostgresStatement(
+                """
+                UPDATE pending SET instance_id = NULL, due = now() + interval '1 minute', reason = $4::text
+                WHERE message_id = $1::bigint AND account IS NOT DISTINCT FROM $2::text AND instance_id = $3::bigint
+                """,
+                [.integer(work.receipt.id), .text(work.account), .integer(owner), .text(reason)],
+            )
+        )
+    }
+
+    /// Gives back everything that an instance owns, to be taken up by any instance at once.
+    func release(owner: Int64) async throws(PostgresError) {
+        _ = try await pool.run([
+            PostgresStatement(
+                "UPDATE pending SET instance_id = NULL WHERE instance_id = $1::bigint",
+                [.integer(owner)],
+            ),
+            PostgresStatement("DELETE FROM instance WHERE id = $1::bigint", [.integer(owner)]),
+        ])
+    }
+
+    /// How many rows are due and owned by nobody, counted up to `limit`.
+    func backlog(upTo limit: Int64) async throws(PostgresError) -> Int64 {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT count(*) FROM (
+                    SELECT FROM pending WHERE instance_id IS NULL AND due <= now() LIMIT $1::bigint) AS waiting
+                """,
+                [.integer(limit)],
+            )
+        )
+        return try result.rows.first?.integer(0) ?? 0
+    }
+}
