@@ -41,11 +41,6 @@ final class DeliveryEngine {
     /// Settlements may have been written by a unit whose outcome is unknown.
     private var settlementsMayRepeat = false
 
-    private struct SettlementEntry {
-        let task: RecipientTask
-        let settlement: Settlement
-    }
-
     init(
         store: DeliveryStore,
         client: APNsClient,
@@ -282,13 +277,13 @@ final class DeliveryEngine {
         while let part = parts.popLast() {
             let current = part.filter { isCurrent($0) }
             guard !current.isEmpty else { continue }
-            do {
+            do throws(PostgresError) {
                 try await body(self, current)
-            } catch where error.sqlState == nil || error.isTransient {
-                parts.append(current)
-                try? await Task.sleep(for: .milliseconds(200))
             } catch {
-                if current.count > 1 {
+                if error.isTransient {
+                    parts.append(current)
+                    try? await Task.sleep(for: .milliseconds(200))
+                } else if current.count > 1 {
                     parts.append(Array(current[(current.count / 2)...]))
                     parts.append(Array(current[..<(current.count / 2)]))
                 } else {
@@ -335,7 +330,7 @@ final class DeliveryEngine {
                 try? await Task.sleep(for: .milliseconds(200))
                 continue
             }
-            do {
+            do throws(PostgresError) {
                 try await store.settle(
                     current.map(\.row),
                     completed: completed(by: current),
@@ -346,28 +341,25 @@ final class DeliveryEngine {
                 for entry in current {
                     settled(entry)
                 }
-            } catch where error.sqlState == nil || error.isTransient {
-                settlementsMayRepeat = settlementsMayRepeat || error.outcomeIsUnknown
-                parts.append(current)
-                try? await Task.sleep(for: .milliseconds(200))
             } catch {
-                guard current.count == 1 else {
+                if error.isTransient {
+                    settlementsMayRepeat = settlementsMayRepeat || error.outcomeIsUnknown
+                    parts.append(current)
+                    try? await Task.sleep(for: .milliseconds(200))
+                } else if current.count > 1 {
                     parts.append(Array(current[(current.count / 2)...]))
                     parts.append(Array(current[..<(current.count / 2)]))
-                    continue
+                } else {
+                    let id = current[0].task.message.underWay.receipt.id
+                    logger.error(
+                        "PostgreSQL refused an outcome; it is tried again",
+                        ["message_id": .integer(id), "error": .describing(error)],
+                    )
+                    settlements.append(current[0])
+                    try? await Task.sleep(for: .seconds(1))
                 }
-                logger.error(
-                    "PostgreSQL refused an outcome; it is tried again",
-                    ["message_id": .integer(current[0].task.message.underWay.receipt.id), "error": .describing(error)],
-                )
-                await retryLater(current[0])
             }
         }
-    }
-
-    private func retryLater(_ entry: SettlementEntry) async {
-        settlements.append(entry)
-        try? await Task.sleep(for: .seconds(1))
     }
 
     /// Messages of which nothing is left once these are written.
@@ -405,7 +397,7 @@ final class DeliveryEngine {
                 epoch = instance.epoch
             }
             if let owner = instance.id(at: .now) {
-                do {
+                do throws(PostgresError) {
                     try await takeUp(owner)
                 } catch {
                     logger.warning("queue not read", ["error": .describing(error)])
@@ -428,7 +420,7 @@ final class DeliveryEngine {
         }
         guard instance.admitSuspect() else { return }
         let suspects: [DeliveryStore.DueWork]
-        do {
+        do throws(PostgresError) {
             suspects = try await store.takeDue(owner: owner, limit: 1, suspects: true)
         } catch {
             instance.dismissSuspect()
@@ -444,7 +436,7 @@ final class DeliveryEngine {
     private func resume(_ work: DeliveryStore.DueWork, _ owner: Int64) async throws(PostgresError) {
         let isSuspect = work.takeovers > 0
         let order: PushOrder
-        do {
+        do throws(PushOrder.DecodingError) {
             order = try PushOrder(decoding: work.content)
         } catch {
             logger.error(
@@ -487,13 +479,17 @@ final class DeliveryEngine {
     }
 }
 
-extension DeliveryEngine.SettlementEntry {
+/// What one recipient has to write down.
+private struct SettlementEntry {
+    let task: RecipientTask
+    let settlement: Settlement
+
     /// Whether the recipient leaves memory with this.
-    fileprivate var isLast: Bool {
+    var isLast: Bool {
         if case .fallingBack = settlement.next { false } else { true }
     }
 
-    fileprivate var row: DeliveryStore.Entry {
+    var row: DeliveryStore.Entry {
         let message = task.message.underWay
         return DeliveryStore.Entry(
             receipt: message.receipt,

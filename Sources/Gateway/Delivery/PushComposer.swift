@@ -64,23 +64,10 @@ struct PushComposer {
             now: now.seconds,
         )
         if activity == nil || activity?.dismissalDate != dismissalDate {
-            activity = (LiveActivityPayloadTemplate(content(of: instruction), dismissalDate: dismissalDate), dismissalDate)
+            activity = (LiveActivityPayloadTemplate(instruction.content, dismissalDate: dismissalDate), dismissalDate)
         }
         guard let payload = activity?.template.encode(timestamp: timestamp) else { return nil }
-        if payload.count <= PayloadLimit.bytes { return payload }
-        // The state alone was checked at accept; an alert that the app's setting added may not cost the update.
-        let bare = LiveActivityPayload.encode(instruction.content, timestamp: timestamp, dismissalDate: dismissalDate)
-        return bare.count <= PayloadLimit.bytes ? bare : nil
-    }
-
-    private func content(of instruction: ActivityInstruction) -> ActivityContent {
-        guard message.application.copiesAlertToLiveActivity, instruction.content.alert == nil,
-            !message.order.notification.isEmpty
-        else { return instruction.content }
-        var content = instruction.content
-        let notification = message.order.notification
-        content.alert = ActivityAlert(title: notification.title, body: notification.body, sound: notification.sound)
-        return content
+        return payload.count <= PayloadLimit.bytes ? payload : nil
     }
 
     private mutating func notificationPayload() -> [UInt8]? {

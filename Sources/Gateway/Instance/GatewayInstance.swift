@@ -1,4 +1,4 @@
-public import EventLoop
+import EventLoop
 public import Logging
 import PostgresClient
 import Synchronization
@@ -84,7 +84,7 @@ public final class GatewayInstance: Sendable {
     ///
     /// - Parameter backlogLimit: up to how many waiting rows are counted.
     func beat(_ store: InstanceStore, _ queue: DeliveryStore, backlogLimit: Int64) async {
-        do {
+        do throws(PostgresError) {
             let sentAt = MonotonicTime.now
             guard let id = id(at: sentAt) else {
                 try await comeBack(store, queue)
@@ -156,7 +156,7 @@ public final class GatewayInstance: Sendable {
     func leave(_ queue: DeliveryStore) async {
         guard let id = state.withLock({ $0.id }) else { return }
         dropWork()
-        do {
+        do throws(PostgresError) {
             try await queue.release(owner: id)
             state.withLock { $0.id = nil }
         } catch {

@@ -5,7 +5,7 @@ import PostgresClient
 /// The SQL of accept, claim, settlement and the queue. Each call is one unit: one transaction, answered only after its
 /// Sync.
 final class DeliveryStore {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     init(pool: PostgresPool) {
         self.pool = pool

@@ -1,0 +1,27 @@
+public import APNs
+
+/// Limits and intervals of a gateway process.
+public struct GatewayConfiguration: Sendable {
+    /// PostgreSQL, as a URL or a list of `key=value`.
+    public var databaseURL: String
+    /// APNs hosts and deadlines.
+    public var apns: APNsConfiguration
+    /// Heartbeat and takeover.
+    public var instance = GatewayInstance.Configuration()
+    /// When a push that did not come through is tried again.
+    public var retrySchedule = RetrySchedule.standard
+    /// How often due work is looked for.
+    public var pollInterval: Duration = .milliseconds(250)
+    /// Recipients that one lane holds in memory; past that, work waits in PostgreSQL.
+    public var recipientsInMemory = 20_000
+    /// Rows without an owner from which callers are told to slow down.
+    public var backlogLimit: Int64 = 1_000_000
+    /// Connections of each lane to PostgreSQL.
+    public var connectionsPerLane = 4
+
+    /// Everything but the database and APNs at its default.
+    public init(databaseURL: String, apns: APNsConfiguration) {
+        self.databaseURL = databaseURL
+        self.apns = apns
+    }
+}

@@ -1,0 +1,181 @@
+import APNs
+import EventLoop
+import Glibc
+import Logging
+import PostgresClient
+
+/// Accepts messages of all dialects on one lane: stores them durably, then hands them to the delivery engine.
+///
+/// Requests that arrive while a commit is under way ride in the next: one transaction for all of them, and the callers
+/// are answered after its Sync.
+final class MessageRouter: MessageGateway {
+    /// Most messages in one transaction.
+    private static let batchSize = 500
+
+    private let store: DeliveryStore
+    private let accounts: AccountStore
+    private let engine: DeliveryEngine
+    private let instance: GatewayInstance
+    private let directory: ApplicationDirectory
+    private let backlogLimit: Int64
+    private let logger: Logger
+
+    private var waiting: [Waiting] = []
+    private let signal = Signal()
+    private var isClosed = false
+
+    private struct Waiting {
+        let message: DeliveryStore.NewMessage
+        let continuation: CheckedContinuation<Result<AcceptedMessage, GatewayUnavailable>, Never>
+    }
+
+    /// - Parameter backlogLimit: so many rows without an owner mean that callers are told to slow down.
+    init(
+        store: DeliveryStore,
+        accounts: AccountStore,
+        engine: DeliveryEngine,
+        instance: GatewayInstance,
+        directory: ApplicationDirectory,
+        backlogLimit: Int64,
+        logger: Logger,
+    ) {
+        self.store = store
+        self.accounts = accounts
+        self.engine = engine
+        self.instance = instance
+        self.directory = directory
+        self.backlogLimit = backlogLimit
+        self.logger = logger
+    }
+
+    /// Starts the task that stores what arrives, until ``close()``.
+    func start(isolation: isolated any Actor = #isolation) {
+        Task {
+            _ = isolation
+            await self.storeWaiting()
+        }
+    }
+
+    /// Refuses what waits and lets the task end.
+    func close() {
+        isClosed = true
+        let refused = waiting
+        waiting = []
+        for entry in refused {
+            entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
+        }
+        signal.set()
+    }
+
+    // MARK: - MessageGateway
+
+    func application(_ sdkAppID: Int64) -> Application? {
+        directory.current.applications[sdkAppID]
+    }
+
+    func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {
+        directory.current.certificates[sdkAppID]?[businessID] != nil
+    }
+
+    func now() -> UnixTime {
+        instance.time(at: .now) ?? .systemClock
+    }
+
+    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage {
+        guard !isClosed, instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        guard instance.backlog < backlogLimit else { throw GatewayUnavailable(.overloaded) }
+        let message = DeliveryStore.NewMessage(order: order, content: order.encoded())
+        let result = await withCheckedContinuation { continuation in
+            waiting.append(Waiting(message: message, continuation: continuation))
+            signal.set()
+        }
+        return try result.get()
+    }
+
+    func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
+        try await asking { () throws(PostgresError) in try await accounts.nickname(of: account, in: sdkAppID) }
+    }
+
+    func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable) {
+        try await asking { () throws(PostgresError) in try await accounts.importAccounts(profiles, in: sdkAppID) }
+    }
+
+    func importedAccounts(
+        among names: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<String> {
+        try await asking { () throws(PostgresError) in try await accounts.imported(among: names, in: sdkAppID) }
+    }
+
+    func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+        try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
+    }
+
+    private func asking<Answer>(
+        _ body: () async throws(PostgresError) -> Answer
+    ) async throws(GatewayUnavailable) -> Answer {
+        do throws(PostgresError) {
+            return try await body()
+        } catch {
+            throw unavailable(error)
+        }
+    }
+
+    private func unavailable(_ error: PostgresError) -> GatewayUnavailable {
+        if error.isTransient { return GatewayUnavailable(.databaseAway) }
+        logger.error("PostgreSQL refused a statement", ["error": .describing(error)])
+        return GatewayUnavailable(.databaseRefused)
+    }
+
+    // MARK: - Storing
+
+    private func storeWaiting() async {
+        while !isClosed {
+            await signal.wait()
+            while !waiting.isEmpty, !isClosed {
+                let batch = Array(waiting.prefix(MessageRouter.batchSize))
+                waiting.removeFirst(batch.count)
+                await store(batch)
+            }
+        }
+    }
+
+    /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no
+    /// message fails for another's fault.
+    private func store(_ batch: [Waiting]) async {
+        var parts = [batch]
+        while let part = parts.popLast() {
+            let recipients = part.reduce(0) { $0 + $1.message.order.recipients.count }
+            let owner = engine.hasRoom(for: recipients) ? instance.id(at: .now) : nil
+            do throws(PostgresError) {
+                let receipts = try await store.accept(part.map(\.message), owner: owner)
+                for (entry, receipt) in zip(part, receipts) {
+                    entry.continuation.resume(returning: .success(receipt))
+                    // Not if the id changed meanwhile: then the row is freed, and taken up by whoever finds it.
+                    if let owner, instance.id(at: .now) == owner {
+                        engine.begin(receipt, entry.message.order)
+                    }
+                }
+            } catch {
+                if error.isTransient || part.count == 1 {
+                    let failure = unavailable(error)
+                    for entry in part {
+                        entry.continuation.resume(returning: .failure(failure))
+                    }
+                } else {
+                    parts.append(Array(part[(part.count / 2)...]))
+                    parts.append(Array(part[..<(part.count / 2)]))
+                }
+            }
+        }
+    }
+}
+
+extension UnixTime {
+    /// The machine's clock, for answers before PostgreSQL's is known.
+    static var systemClock: UnixTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return UnixTime(microseconds: Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000)
+    }
+}
