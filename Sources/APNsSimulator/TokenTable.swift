@@ -1,0 +1,34 @@
+/// The tokens a test has declared. Other tokens are known in both environments and for every topic.
+struct TokenTable {
+    private var tokens: [DeviceToken: DeclaredToken] = [:]
+
+    /// Tokens that fit.
+    static let capacity = 100_000
+
+    subscript(token: DeviceToken) -> DeclaredToken? {
+        tokens[token]
+    }
+
+    /// Declares a token, or replaces what was declared.
+    ///
+    /// - Returns: false if the table is full.
+    mutating func declare(_ token: DeviceToken, _ declaration: DeclaredToken) -> Bool {
+        guard tokens[token] != nil || tokens.count < TokenTable.capacity else { return false }
+        tokens[token] = declaration
+        return true
+    }
+
+    /// Takes one use of the token's behaviour.
+    mutating func takeOutcome(of token: DeviceToken) -> DeclaredToken.Outcome? {
+        guard let behaviour = tokens[token]?.behaviour else { return nil }
+        guard let remaining = behaviour.remaining else { return behaviour.outcome }
+        guard remaining > 0 else { return nil }
+        tokens[token]?.behaviour?.remaining = remaining - 1
+        return behaviour.outcome
+    }
+
+    /// Forgets every declaration.
+    mutating func removeAll() {
+        tokens.removeAll()
+    }
+}
