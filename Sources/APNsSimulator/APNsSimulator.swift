@@ -28,6 +28,7 @@ public actor APNsSimulator {
     private let sandbox: PushServer
     private let control: ControlServer
 
+    /// The simulator's own thread.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Listens on the three ports. Nothing is answered until ``run()`` or ``start()``.

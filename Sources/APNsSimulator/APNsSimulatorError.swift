@@ -7,6 +7,7 @@ public enum APNsSimulatorError: Error, CustomStringConvertible, Equatable {
     /// The kernel gives no more descriptors or memory.
     case resources(String)
 
+    /// The whole text for a person.
     public var description: String {
         switch self {
         case .certificate(let text), .listen(let text), .resources(let text): text

@@ -189,7 +189,8 @@ final class HTTP2ServerSession {
             return 0
         }
         nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, length, context in
-            HTTP2ServerSession.from(context)?.exchanges[stream]?.addBody(UnsafeBufferPointer(start: bytes, count: length))
+            let part = UnsafeBufferPointer(start: bytes, count: length)
+            HTTP2ServerSession.from(context)?.exchanges[stream]?.addBody(part)
             return 0
         }
         nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in

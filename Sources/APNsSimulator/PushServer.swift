@@ -1,6 +1,7 @@
 import CLibevent
 import EventLoop
 import Glibc
+import HTTPServer
 import Logging
 
 /// One port of the simulator: accepts the connections of one environment and owns them.
@@ -40,14 +41,10 @@ final class PushServer {
         self.apns = apns
         self.streamLimit = streamLimit
         self.logger = logger
-        var address = sockaddr_storage()
-        var length = Int32(MemoryLayout<sockaddr_storage>.size)
-        let isAddress = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                evutil_parse_sockaddr_port(text, $0, &length) == 0
-            }
-        }
-        guard isAddress else { throw .listen("\(text) is not a numeric address with a port") }
+        guard
+            let parsed = try? ListenAddress(parsing: text),
+            case (var address, let length)? = PushServer.socketAddress(of: parsed)
+        else { throw .listen("\(text) is not a numeric address with a port") }
         let listener = withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 evconnlistener_new_bind(
@@ -76,6 +73,24 @@ final class PushServer {
 
     deinit {
         close()
+    }
+
+    private static func socketAddress(of address: ListenAddress) -> (sockaddr_storage, Int32)? {
+        var storage = sockaddr_storage()
+        var length = Int32(MemoryLayout<sockaddr_storage>.size)
+        let isAddress = withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                // It takes no port 0, so the port is put in afterwards, at the place both families have it.
+                evutil_parse_sockaddr_port(address.host, $0, &length) == 0
+            }
+        }
+        guard isAddress else { return nil }
+        withUnsafeMutablePointer(to: &storage) { pointer in
+            pointer.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+                $0.pointee.sin_port = address.port.bigEndian
+            }
+        }
+        return (storage, length)
     }
 
     private static func boundPort(of socket: Int32) -> UInt16 {
