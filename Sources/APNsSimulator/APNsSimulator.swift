@@ -140,10 +140,12 @@ public actor APNsSimulator {
     }
 
     /// Closes every connection and ends the thread. The simulator cannot be started again.
-    public func stop() {
+    public func stop() async {
         production.close()
         sandbox.close()
         control.close()
+        // libevent frees a connection, and closes its socket, in the round after this one.
+        await Task.yield()
         loop.stop()
     }
 }
