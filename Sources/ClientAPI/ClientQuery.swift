@@ -27,7 +27,8 @@ struct ClientQuery {
     /// The installation's counter, nil if there is none.
     func sequence() throws(ClientError) -> Int64? {
         guard let text = self["sequence"] else { return nil }
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let value = Int64(text) else {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let value = Int64(text)
+        else {
             throw ClientError(.invalidValue, FieldRules.sequenceRule, field: "sequence")
         }
         return value

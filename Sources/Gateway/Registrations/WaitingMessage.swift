@@ -28,7 +28,10 @@ struct WaitingMessage: Equatable {
                 apnsReason: reason.isEmpty ? nil : reason,
             )
         }
-        guard let target = targets.last(where: { $0.kind.rawValue == record.kind && $0.installation == record.installation })
+        guard
+            let target = targets.last(where: {
+                $0.kind.rawValue == record.kind && $0.installation == record.installation
+            })
         else { return nil }
         var push = RegistrationRecord.LastPush(
             at: target.sentAt ?? acceptedAt,

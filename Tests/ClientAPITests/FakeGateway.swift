@@ -1,0 +1,49 @@
+import Gateway
+import Glibc
+
+/// Apps and certificates for tests of what phones ask; it takes no messages.
+final class FakeGateway: MessageGateway {
+    static let secretKey = Array("secret key of the test app".utf8)
+
+    private let sdkAppID: Int64
+
+    init(sdkAppID: Int64) {
+        self.sdkAppID = sdkAppID
+    }
+
+    func application(_ sdkAppID: Int64) -> Application? {
+        guard sdkAppID == self.sdkAppID else { return nil }
+        return Application(sdkAppID: sdkAppID, secretKey: FakeGateway.secretKey, administrators: ["administrator"])
+    }
+
+    func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {
+        sdkAppID == self.sdkAppID && businessID == 5
+    }
+
+    func now() -> UnixTime {
+        UnixTime(seconds: Int64(time(nil)))
+    }
+
+    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage {
+        throw GatewayUnavailable(.overloaded)
+    }
+
+    func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
+        throw GatewayUnavailable(.overloaded)
+    }
+
+    func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable) {
+        throw GatewayUnavailable(.overloaded)
+    }
+
+    func importedAccounts(
+        among accounts: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<String> {
+        throw GatewayUnavailable(.overloaded)
+    }
+
+    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+        throw GatewayUnavailable(.overloaded)
+    }
+}
