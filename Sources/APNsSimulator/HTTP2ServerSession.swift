@@ -5,8 +5,7 @@ import CNghttp2
 /// nghttp2's callbacks only fill the table of exchanges; whoever owns the session acts on ``takeRequests()`` after
 /// ``receive(_:)`` has returned.
 final class HTTP2ServerSession {
-    /// The settings of APNs' first frame, as they have been observed (contract: HEADER_TABLE_SIZE 4096,
-    /// INITIAL_WINDOW_SIZE 65535, MAX_FRAME_SIZE 16384, MAX_HEADER_LIST_SIZE 8000).
+    /// The settings of APNs' first frame as senders have seen it; Apple documents none of them.
     private static let settings: [(nghttp2_settings_id, UInt32)] = [
         (NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, 4096),
         (NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, 65_535),

@@ -21,8 +21,7 @@ final class SimulatedAPNs {
         let end: PushRecord.End
         var ignored: Phone.Ignored?
         do throws(Refusal) {
-            let check = PushRequestCheck(keys: keys, tokens: tokens)
-            let push = try check.check(request, providerToken: providerToken, connection: &policy)
+            let push = try check(request, providerToken: providerToken, policy: &policy)
             switch tokens.takeOutcome(of: push.token) {
             case .refuse(let refusal): throw refusal
             case .drop(let drop): end = .dropped(drop)
@@ -42,6 +41,16 @@ final class SimulatedAPNs {
             )
         )
         return end
+    }
+
+    /// A function of its own, so that no copy of the tables is alive when they are changed.
+    private func check(
+        _ request: PushRequest,
+        providerToken: Result<ProviderToken, Refusal>,
+        policy: inout ProviderTokenPolicy,
+    ) throws(Refusal) -> AcceptedPush {
+        try PushRequestCheck(keys: keys, tokens: tokens)
+            .check(request, providerToken: providerToken, connection: &policy)
     }
 
     /// Forgets every declared token and what the phones have seen.

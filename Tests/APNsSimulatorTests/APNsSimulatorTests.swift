@@ -10,7 +10,7 @@ struct APNsSimulatorTests {
     func curlAccepted() async throws {
         try await RunningSimulator.with { running in
             let id = "123e4567-e89b-12d3-a456-4266554400a0"
-            let answer = try running.push("$P", "-H 'apns-id: \(id)'")
+            let answer = try running.push(arguments: "-H 'apns-id: \(id)'")
             #expect(answer.hasPrefix("HTTP/2 200"), "\(answer)")
             #expect(answer.contains("apns-id: \(id)"))
             #expect(!answer.contains("apns-unique-id"))
@@ -66,9 +66,13 @@ struct APNsSimulatorTests {
                 #expect(try !running.push().contains("HTTP/2"))
                 #expect(try running.pushes().last?["dropped"]?.string == drop)
             }
+            #expect(try declare(#""behaviour":{"drop":"answer"}"#) == "200")
+            #expect(try running.push(arguments: "--max-time 0.5").isEmpty)
+            #expect(try running.control("DELETE", "/tokens").status == "200")
+            #expect(try running.push().hasPrefix("HTTP/2 200"))
             let log = try running.control("GET", "/pushes?token=\(token.uppercased())&since=2").root
-            #expect(log["pushes"]?.elements.count == 5)
-            #expect(log["next"]?.integer == 7)
+            #expect(log["pushes"]?.elements.count == 7)
+            #expect(log["next"]?.integer == 9)
             #expect(try running.control("DELETE", "/pushes").status == "200")
             #expect(try running.pushes().isEmpty)
         }
@@ -214,6 +218,17 @@ struct APNsSimulatorTests {
             let subject = running.run("echo | openssl s_client -connect localhost:\(own.productionPort) -alpn h2")
             #expect(subject.contains("CN = own"))
             await own.stop()
+        }
+    }
+
+    @Test("IPv6 addresses are listened on too, and GET / counts connections")
+    func version6() async throws {
+        try await RunningSimulator.with({ $0.productionListen = "[::1]:0" }) { running in
+            #expect(try running.push(arguments: "--resolve localhost:$P:[::1]").hasPrefix("HTTP/2 200"))
+            let index = try running.control("GET", "/").root
+            #expect(index["connections"]?["production"]?.integer == 1)
+            #expect(index["connections"]?["sandbox"]?.integer == 0)
+            #expect(index["pushes"]?.integer == 1)
         }
     }
 

@@ -63,7 +63,7 @@ struct RunningSimulator {
         _ port: String = "$P",
         token: String = Fixture.deviceToken,
         body: String = Fixture.alert,
-        _ arguments: String = "",
+        arguments: String = "",
     ) throws -> String {
         try write(body, to: "body.json")
         try write(RunningSimulator.freshToken(), to: "token")
