@@ -16,18 +16,24 @@ actor ServerUnderTest {
     private(set) var requests: [HTTPRequest] = []
     private(set) var held: [HTTPExchange] = []
 
-    init(
+    /// - Parameter socket: where to listen; a free port where nil.
+    static func started(
         _ configuration: HTTPServerConfiguration = HTTPServerConfiguration(),
         socket: ListeningSocket? = nil,
-    ) async throws {
+    ) async throws -> ServerUnderTest {
+        let anyPort = try ListenAddress(parsing: "127.0.0.1:0")
+        let socket = try socket ?? #require(try ListeningSocket.bind(anyPort, count: 1).first)
+        let server = try ServerUnderTest(configuration, socket)
+        try await server.start()
+        return server
+    }
+
+    private init(_ configuration: HTTPServerConfiguration, _ socket: ListeningSocket) throws {
         self.loop = try EventLoop()
         self.configuration = configuration
-        self.socket = try socket ?? #require(
-            try ListeningSocket.bind(ListenAddress(parsing: "127.0.0.1:0"), count: 1).first
-        )
-        self.port = self.socket.port
+        self.socket = socket
+        self.port = socket.port
         loop.runInNewThread(name: "http test")
-        try await start()
     }
 
     private func start() throws {
@@ -85,8 +91,10 @@ actor ServerUnderTest {
     }
 
     /// Drops the server and ends its thread.
-    func stop() {
+    func stop() async {
         server = nil
+        // libevent closes the sockets in the loop's next turn.
+        try? await Task.sleep(for: .milliseconds(1))
         loop.stop()
     }
 }
