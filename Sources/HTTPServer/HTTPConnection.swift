@@ -160,7 +160,10 @@ final class HTTPConnection {
     private func expired() {
         switch phase {
         case .head, .body: refuse(.requestTimeout)
-        case .idle, .flushing, .lingering: close()
+        case .flushing:
+            SocketCall.discardUnsentBytesOnClose(descriptor)
+            close()
+        case .idle, .lingering: close()
         case .answering, .closed: break
         }
     }
@@ -226,14 +229,11 @@ final class HTTPConnection {
         switch result {
         case .incomplete: count = bytes.count
         case .complete(let end): count = end
-        case .folded, .tooLarge:
-            // The request line may already be worse than that.
-            do {
-                _ = try parser.feed(bytes)
-                refuse(result == .folded ? .malformedRequest : .headTooLarge)
-            } catch {
-                refuse(error)
-            }
+        case .folded:
+            refuse(.malformedRequest)
+            return true
+        case .tooLarge:
+            refuse(.headTooLarge)
             return true
         }
         do throws(HTTPFault) {

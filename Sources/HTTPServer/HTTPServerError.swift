@@ -20,6 +20,7 @@ public struct HTTPServerError: Error, CustomStringConvertible, Hashable {
     /// The listen address it is about.
     public let address: String
 
+    /// A sentence for the operator; it names the address.
     public var description: String {
         switch kind {
         case .invalidAddress:

@@ -28,6 +28,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         guard self.host.utf8.contains(UInt8(ascii: ":")) == isVersion6, socketAddress() != nil else { throw invalid }
     }
 
+    /// The form that ``init(parsing:)`` reads.
     public var description: String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
     }

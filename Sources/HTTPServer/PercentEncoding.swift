@@ -11,7 +11,9 @@ enum PercentEncoding {
                 bytes.append(byte)
                 continue
             }
-            guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else { return nil }
+            guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else {
+                return nil
+            }
             bytes.append(high << 4 | low)
         }
         guard !bytes.contains(0) else { return nil }

@@ -29,4 +29,11 @@ enum SocketCall {
     static func finishWriting(_ descriptor: Int32) {
         shutdown(descriptor, Int32(SHUT_WR))
     }
+
+    /// Makes the close of the socket throw away what the kernel has not sent: it would otherwise keep those bytes for
+    /// minutes for a peer that does not read.
+    static func discardUnsentBytesOnClose(_ descriptor: Int32) {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
 }

@@ -2,7 +2,8 @@ import Glibc
 import Testing
 
 /// A blocking TCP client that sends what it is told and reads what comes; nothing of it knows HTTP but ``Answer``.
-final class Client {
+/// Sendable: what it holds is constant but `received`, which only the reader touches; a second thread may only send.
+final class Client: @unchecked Sendable {
     private let descriptor: Int32
     private var received: [UInt8] = []
 
@@ -26,7 +27,7 @@ final class Client {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        try #require(result == 0)
+        guard result == 0 else { throw Refused() }
     }
 
     deinit {
@@ -41,7 +42,7 @@ final class Client {
 
     @discardableResult
     func send(_ bytes: [UInt8]) -> Bool {
-        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL.rawValue)) == bytes.count
+        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
     }
 
     func finishWriting() {
@@ -53,6 +54,8 @@ final class Client {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
+
+    struct Refused: Error {}
 
     enum End: Equatable {
         case closed

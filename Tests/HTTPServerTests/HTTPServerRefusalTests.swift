@@ -30,10 +30,18 @@ struct HTTPServerRefusalTests {
         Case("a huge Content-Length", post("Content-Length: 99999999999999999999999"), 400),
         Case("Content-Length and chunked", post("Content-Length: 3\r\nTransfer-Encoding: chunked") + "0\r\n\r\n", 400),
         Case("chunked and Content-Length", post("Transfer-Encoding: chunked\r\nContent-Length: 3") + "0\r\n\r\n", 400),
-        Case("chunked twice", post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked") + "0\r\n\r\n", 501,
-            "transfer_coding_not_implemented"),
-        Case("gzip under chunked", post("Transfer-Encoding: gzip, chunked") + "0\r\n\r\n", 501,
-            "transfer_coding_not_implemented"),
+        Case(
+            "chunked twice",
+            post("Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked") + "0\r\n\r\n",
+            501,
+            "transfer_coding_not_implemented"
+        ),
+        Case(
+            "gzip under chunked",
+            post("Transfer-Encoding: gzip, chunked") + "0\r\n\r\n",
+            501,
+            "transfer_coding_not_implemented"
+        ),
         Case("chunked not last", post("Transfer-Encoding: chunked, gzip"), 400),
         Case("chunked in HTTP/1.0", "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         Case("a bad chunk size", post("Transfer-Encoding: chunked") + "-1\r\n", 400),
@@ -54,14 +62,25 @@ struct HTTPServerRefusalTests {
         Case("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 501, "method_not_implemented"),
         Case("another expectation", post("Content-Length: 3\r\nExpect: cake") + "abc", 417, "expectation_failed"),
         Case("a long body", post("Content-Length: 1001"), 413, "body_too_large"),
-        Case("a long sum of chunks", post("Transfer-Encoding: chunked") + chunk(600) + chunk(401), 413, "body_too_large"),
-        Case("a long head", "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2000))\r\n\r\n", 431,
-            "head_too_large"),
+        Case(
+            "a long sum of chunks",
+            post("Transfer-Encoding: chunked") + chunk(600) + chunk(401),
+            413,
+            "body_too_large"
+        ),
+        Case(
+            "a long head",
+            "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 2000))\r\n\r\n",
+            431,
+            "head_too_large"
+        ),
         Case("a long head without end", "GET /\(String(repeating: "x", count: 2000))", 431, "head_too_large"),
     ]
 
     static func post(_ headers: String) -> String { "POST / HTTP/1.1\r\nHost: a\r\n\(headers)\r\n\r\n" }
-    static func chunk(_ size: Int) -> String { "\(String(size, radix: 16))\r\n\(String(repeating: "x", count: size))\r\n" }
+    static func chunk(_ size: Int) -> String {
+        "\(String(size, radix: 16))\r\n\(String(repeating: "x", count: size))\r\n"
+    }
 
     static var configuration: HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()

@@ -91,8 +91,10 @@ actor ServerUnderTest {
     }
 
     /// Drops the server and ends its thread.
-    func stop() {
+    func stop() async {
         server = nil
+        // libevent closes the sockets in the loop's next turn.
+        try? await Task.sleep(for: .milliseconds(1))
         loop.stop()
     }
 }
