@@ -1,3 +1,4 @@
+import PostgresClient
 import TestSupport
 import Testing
 
@@ -85,6 +86,26 @@ struct SequenceTests {
             #expect(try await phone.putActivity(sequence: 4).applied == true)
             #expect(try await phone.delete("activities/order-2?installation=phone-1", sequence: 6).cleared == 0)
             #expect(try phone.rows("la_id", of: "registration_clear") == "order-2", "old memories are purged")
+        }
+    }
+
+    @Test("a registration waits for a clear of its installation that is under way")
+    func clearUnderWay() async throws {
+        try await Phone.run(connections: 2) { lane, phone in
+            let clear = PostgresStatement(
+                "SELECT cleared FROM clear_registrations($1, 'alice', 'phone-1', NULL, false, 5)",
+                [.integer(phone.sdkAppID)],
+            )
+            let task = Task {
+                _ = lane
+                return try await phone.pool.run([clear, PostgresStatement("SELECT 1 FROM pg_sleep(0.5)")])
+            }
+            let sleepers = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            while try phone.sql(sleepers) == "0" {
+                await Task.yield()
+            }
+            #expect(try await phone.putActivity(sequence: 4).isStale)
+            _ = try await task.value
         }
     }
 

@@ -156,6 +156,8 @@ public final class RegistrationStore {
         switch error.kind {
         case .connectionLost, .notConnected, .timeout:
             return GatewayUnavailable(.databaseAway)
+        case .server where error.isTransient:
+            return GatewayUnavailable(.databaseAway)
         case .server, .invalidText, .parameterOutOfRange, .unexpectedResult:
             logger.error("PostgreSQL refused a registration", ["error": .describing(error)])
             return GatewayUnavailable(.databaseRefused)
