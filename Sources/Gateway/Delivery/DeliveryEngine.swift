@@ -502,12 +502,3 @@ private struct SettlementEntry {
         )
     }
 }
-
-extension PostgresError {
-    /// Deadlock, serialization, shutdown or too many connections: the same unit may succeed a moment later.
-    var isTransient: Bool {
-        guard let sqlState else { return true }
-        return ["40001", "40P01", "57P01", "57P02", "57P03", "53300", "57014", "25006"].contains(sqlState)
-            || sqlState.hasPrefix("08")
-    }
-}

@@ -1,0 +1,181 @@
+import Gateway
+import PostgresClient
+
+private let switches = [
+    CommandOption(
+        name: "require-imported-accounts",
+        kind: .value("on|off"),
+        help: "refuse recipients that were never imported (70107), as Tencent does; off at first",
+    ),
+    CommandOption(
+        name: "live-activity-alert",
+        kind: .value("on|off"),
+        help: "copy Title and Desc into the alert of Live Activity pushes; off at first",
+    ),
+    CommandOption(
+        name: "live-activity-priority",
+        kind: .value("5|10|default"),
+        help: "apns-priority of Live Activity updates; end and alert always go with 10",
+    ),
+    CommandOption(
+        name: "fallback-collapse",
+        kind: .value("message|activity"),
+        help: "activity: a newer fallback of one activity replaces the older on the phone; message at first",
+    ),
+    CommandOption(
+        name: "placeholder-language",
+        kind: .value("international|chinese"),
+        help: "language of texts such as [image]; international at first",
+    ),
+    CommandOption(name: "name", kind: .value("TEXT"), help: "a name for people"),
+]
+
+/// `livepush app add`.
+enum AppAddCommand: Command {
+    static let name = "app add"
+    static let summary = "add an app, or replace its key and administrators"
+    static let options =
+        [
+            CommandOption.databaseURL, CommandOption.sdkAppID,
+            CommandOption(
+                name: "secret-key-file",
+                kind: .value("FILE"),
+                help: "the key that signs UserSigs, as text; - reads standard input",
+            ),
+            CommandOption(name: "administrator", kind: .values("ACCOUNT"), help: "may call the server API; repeatable"),
+        ] + switches
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let administrators = arguments.texts("administrator")
+        guard !administrators.isEmpty else { throw UsageError("--administrator is needed") }
+        for administrator in administrators where !(1...128 ~= administrator.utf8.count) {
+            throw UsageError("--administrator: expected 1 to 128 bytes")
+        }
+        let changes = try AppChanges(arguments)
+        let file = try arguments.required("secret-key-file")
+        let url = try arguments.required("database-url")
+        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let key = try InputFile.readTrimmed(file, option: "secret-key-file")
+        guard !key.isEmpty else { throw CommandFailure("--secret-key-file: \(file) is empty") }
+        let sealed = try seal.seal(key, for: SecretOwner.application(id))
+        try await DatabaseSession.run(url) { _, connection in
+            _ = try await connection.run([
+                PostgresStatement(
+                    """
+                    INSERT INTO app (sdk_app_id, secret_key_sealed, administrators)
+                    VALUES ($1::bigint, $2::bytea, $3::text[])
+                    ON CONFLICT (sdk_app_id) DO UPDATE SET secret_key_sealed = excluded.secret_key_sealed,
+                        administrators = excluded.administrators, updated_at = clock_timestamp()
+                    """,
+                    [.integer(id), .bytes(sealed), .texts(administrators)],
+                ),
+                changes.statement(id),
+            ])
+        }
+        StandardOutput.write("App \(id) is set up. Running gateways follow within 5 seconds.\n")
+    }
+}
+
+/// `livepush app set`.
+enum AppSetCommand: Command {
+    static let name = "app set"
+    static let summary = "change an app's settings"
+    static let options = [CommandOption.databaseURL, CommandOption.sdkAppID] + switches
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let changes = try AppChanges(arguments)
+        let url = try arguments.required("database-url")
+        let count = try await DatabaseSession.run(url) { _, connection in
+            try await connection.run(changes.statement(id)).affectedRows
+        }
+        guard count == 1 else { throw CommandFailure("there is no app \(id)") }
+        StandardOutput.write("App \(id) is changed. Running gateways follow within 5 seconds.\n")
+    }
+}
+
+/// `livepush app list`.
+enum AppListCommand: Command {
+    static let name = "app list"
+    static let summary = "list the apps"
+    static let options = [CommandOption.databaseURL]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let url = try arguments.required("database-url")
+        let lines = try await DatabaseSession.run(url) { _, connection in
+            let result = try await connection.run(
+                PostgresStatement(
+                    """
+                    SELECT format('%s  %s  administrators: %s', sdk_app_id, coalesce(nullif(name, ''), '-'),
+                        array_to_string(administrators, ', '))
+                    FROM app ORDER BY sdk_app_id
+                    """
+                )
+            )
+            return try result.rows.map { try $0.text(0) }
+        }
+        for line in lines {
+            StandardOutput.write(line + "\n")
+        }
+    }
+}
+
+/// `livepush app remove`.
+enum AppRemoveCommand: Command {
+    static let name = "app remove"
+    static let summary = "remove an app with its certificates and registrations"
+    static let options = [CommandOption.databaseURL, CommandOption.sdkAppID]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let url = try arguments.required("database-url")
+        let count = try await DatabaseSession.run(url, statementTimeout: .seconds(900)) { _, connection in
+            try await connection.run(
+                PostgresStatement("DELETE FROM app WHERE sdk_app_id = $1::bigint", [.integer(id)])
+            ).affectedRows
+        }
+        guard count == 1 else { throw CommandFailure("there is no app \(id)") }
+        StandardOutput.write("App \(id) is removed.\n")
+    }
+}
+
+/// Settings as given on the command line; what is not given stays.
+private struct AppChanges: Sendable {
+    private let name: String?
+    private let requiresImportedAccounts: Bool?
+    private let copiesAlert: Bool?
+    private let priority: String?
+    private let fallbackCollapse: String?
+    private let placeholderLanguage: String?
+
+    init(_ arguments: CommandArguments) throws(UsageError) {
+        name = arguments.text("name")
+        requiresImportedAccounts = try arguments.oneOf("require-imported-accounts", ["on", "off"]).map { $0 == "on" }
+        copiesAlert = try arguments.oneOf("live-activity-alert", ["on", "off"]).map { $0 == "on" }
+        priority = try arguments.oneOf("live-activity-priority", ["5", "10", "default"])
+        fallbackCollapse = try arguments.oneOf("fallback-collapse", ["message", "activity"])
+        placeholderLanguage = try arguments.oneOf("placeholder-language", ["international", "chinese"])
+    }
+
+    func statement(_ id: Int64) -> PostgresStatement {
+        PostgresStatement(
+            """
+            UPDATE app SET
+                name = coalesce($2::text, name),
+                require_imported_accounts = coalesce($3::boolean, require_imported_accounts),
+                live_activity_alert = coalesce($4::boolean, live_activity_alert),
+                live_activity_priority = CASE WHEN $5::text IS NULL THEN live_activity_priority
+                    ELSE nullif($5::text, 'default')::smallint END,
+                fallback_collapse = coalesce($6::text, fallback_collapse),
+                placeholder_language = coalesce($7::text, placeholder_language),
+                updated_at = clock_timestamp()
+            WHERE sdk_app_id = $1::bigint
+            """,
+            [
+                .integer(id), .text(name), .boolean(requiresImportedAccounts), .boolean(copiesAlert), .text(priority),
+                .text(fallbackCollapse), .text(placeholderLanguage),
+            ],
+        )
+    }
+}

@@ -1,0 +1,177 @@
+import APNs
+import Gateway
+import Glibc
+import PostgresClient
+
+private let businessID = CommandOption(
+    name: "business-id",
+    kind: .value("N"),
+    help: "the number that phones register with",
+)
+
+/// `livepush certificate add`.
+enum CertificateAddCommand: Command {
+    static let name = "certificate add"
+    static let summary = "add an APNs signing key for a bundle id, or replace it"
+    static let options = [
+        CommandOption.databaseURL, CommandOption.sdkAppID, businessID,
+        CommandOption(name: "bundle-id", kind: .value("B"), help: "bundle id of the iOS app"),
+        CommandOption(name: "team-id", kind: .value("T"), help: "Apple developer team, 10 characters"),
+        CommandOption(name: "key-id", kind: .value("K"), help: "id of the key, 10 characters"),
+        CommandOption(
+            name: "key-file",
+            kind: .value("FILE"),
+            help: "AuthKey_<KEYID>.p8 as downloaded; - reads standard input",
+        ),
+        CommandOption(
+            name: "environment",
+            kind: .value("sandbox|production|both"),
+            help: "sandbox for builds from Xcode, production for TestFlight and the App Store",
+        ),
+    ]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let business = try arguments.requiredInteger("business-id")
+        let bundleID = try arguments.required("bundle-id")
+        guard isBundleID(bundleID) else {
+            throw UsageError("--bundle-id: expected letters, digits, '-' and '.', such as com.example.app")
+        }
+        guard let environment = try arguments.oneOf("environment", ["sandbox", "production", "both"]) else {
+            throw UsageError("--environment is needed: sandbox, production or both")
+        }
+        let teamID = try arguments.required("team-id")
+        let keyID = try arguments.required("key-id")
+        let file = try arguments.required("key-file")
+        let url = try arguments.required("database-url")
+        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let key = try APNsSigningKey(
+            privateKey: try InputFile.read(file, option: "key-file"),
+            teamID: teamID,
+            keyID: keyID,
+        )
+        let sealed = try seal.seal(key.canonicalPEM, for: SecretOwner.certificate(id, business))
+        do {
+            try await DatabaseSession.run(url) { _, connection in
+                _ = try await connection.run(
+                    PostgresStatement(
+                        """
+                        INSERT INTO certificate
+                            (sdk_app_id, business_id, bundle_id, team_id, key_id, private_key_sealed, environment)
+                        VALUES ($1::bigint, $2::bigint, $3::text, $4::text, $5::text, $6::bytea, $7::text)
+                        ON CONFLICT (sdk_app_id, business_id) DO UPDATE SET bundle_id = excluded.bundle_id,
+                            team_id = excluded.team_id, key_id = excluded.key_id,
+                            private_key_sealed = excluded.private_key_sealed, environment = excluded.environment,
+                            updated_at = clock_timestamp()
+                        """,
+                        [
+                            .integer(id), .integer(business), .text(bundleID), .text(teamID), .text(keyID),
+                            .bytes(sealed), .text(environment),
+                        ],
+                    )
+                )
+            }
+        } catch let error as CommandFailure where error.description.contains("23503") {
+            throw CommandFailure("there is no app \(id); add it first: livepush app add --sdk-app-id \(id) ...")
+        }
+        StandardOutput.write("Certificate \(business) of app \(id) is set up. Running gateways follow within 5 seconds.\n")
+    }
+
+    private static func isBundleID(_ text: String) -> Bool {
+        1...155 ~= text.utf8.count
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."): true
+                default: false
+                }
+            }
+    }
+}
+
+/// `livepush certificate list`.
+enum CertificateListCommand: Command {
+    static let name = "certificate list"
+    static let summary = "list the certificates of an app"
+    static let options = [CommandOption.databaseURL, CommandOption.sdkAppID]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let url = try arguments.required("database-url")
+        let lines = try await DatabaseSession.run(url) { _, connection in
+            let result = try await connection.run(
+                PostgresStatement(
+                    """
+                    SELECT format('%s  %s  team %s  key %s  %s', business_id, bundle_id, team_id, key_id, environment)
+                    FROM certificate WHERE sdk_app_id = $1::bigint ORDER BY business_id
+                    """,
+                    [.integer(id)],
+                )
+            )
+            return try result.rows.map { try $0.text(0) }
+        }
+        for line in lines {
+            StandardOutput.write(line + "\n")
+        }
+    }
+}
+
+/// `livepush certificate remove`.
+enum CertificateRemoveCommand: Command {
+    static let name = "certificate remove"
+    static let summary = "remove a certificate; registrations that name it wait until it is back"
+    static let options = [CommandOption.databaseURL, CommandOption.sdkAppID, businessID]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let business = try arguments.requiredInteger("business-id")
+        let url = try arguments.required("database-url")
+        let count = try await DatabaseSession.run(url) { _, connection in
+            try await connection.run(
+                PostgresStatement(
+                    "DELETE FROM certificate WHERE sdk_app_id = $1::bigint AND business_id = $2::bigint",
+                    [.integer(id), .integer(business)],
+                )
+            ).affectedRows
+        }
+        guard count == 1 else { throw CommandFailure("app \(id) has no certificate \(business)") }
+        StandardOutput.write("Certificate \(business) of app \(id) is removed.\n")
+    }
+}
+
+/// `livepush certificate token`.
+enum CertificateTokenCommand: Command {
+    static let name = "certificate token"
+    static let summary = "print a provider token, to talk to APNs with curl"
+    static let discussion = """
+        The token is good for an hour. APNs takes a new one at most every 20 minutes: keep the one you have.
+
+          curl --http2 -H "authorization: bearer TOKEN" -H "apns-topic: BUNDLE.push-type.liveactivity" \\
+            -H "apns-push-type: liveactivity" -d @payload.json https://api.sandbox.push.apple.com/3/device/PUSHTOKEN
+        """
+    static let options = [CommandOption.databaseURL, CommandOption.sdkAppID, businessID]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let id = try arguments.requiredInteger("sdk-app-id")
+        let business = try arguments.requiredInteger("business-id")
+        let url = try arguments.required("database-url")
+        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let row = try await DatabaseSession.run(url) { _, connection -> (team: String, key: String, sealed: [UInt8])? in
+            let result = try await connection.run(
+                PostgresStatement(
+                    """
+                    SELECT team_id, key_id, private_key_sealed FROM certificate
+                    WHERE sdk_app_id = $1::bigint AND business_id = $2::bigint
+                    """,
+                    [.integer(id), .integer(business)],
+                )
+            )
+            guard let row = result.rows.first else { return nil }
+            return (try row.text(0), try row.text(1), try row.bytes(2))
+        }
+        guard let row else { throw CommandFailure("app \(id) has no certificate \(business)") }
+        let text = try seal.open(row.sealed, for: SecretOwner.certificate(id, business))
+        let key = try APNsSigningKey(privateKey: text, teamID: row.team, keyID: row.key)
+        StandardOutput.write(try ProviderToken.mint(key: key, issuedAt: Int64(time(nil))) + "\n")
+    }
+}

@@ -1,0 +1,58 @@
+import PostgresClient
+
+/// `livepush migrate`.
+enum MigrateCommand: Command {
+    static let name = "migrate"
+    static let summary = "bring the database to this release's schema"
+    static let discussion = """
+        Safe to run twice, and from two machines at once: the second waits for the first. Each file of Schema/ is applied
+        in one transaction.
+        """
+    static let options = [
+        CommandOption.databaseURL,
+        CommandOption(name: "status", kind: .flag, help: "say what is applied and what is missing; change nothing"),
+        CommandOption(name: "print", kind: .flag, help: "print the SQL of all files; needs no database"),
+    ]
+
+    /// Held for the length of a migration, so that two do not run at once.
+    private static let lock: Int64 = 5_065_287_241_953_020
+
+    static func run(_ arguments: CommandArguments) async throws {
+        if arguments.isSet("print") {
+            for migration in SchemaMigration.all {
+                StandardOutput.write("-- \(migration.name)\n\(migration.sql)\n")
+            }
+            return
+        }
+        let url = try arguments.required("database-url")
+        if arguments.isSet("status") {
+            try await printStatus(url)
+        } else {
+            try await migrate(url)
+        }
+    }
+
+    private static func printStatus(_ url: String) async throws {
+        let applied = try await DatabaseSession.run(url) { _, connection in
+            try await SchemaMigration.applied(in: connection)
+        }
+        for migration in SchemaMigration.all {
+            let state = applied.contains(migration.version) ? "applied" : "missing"
+            StandardOutput.write("\(state)  \(migration.name)\n")
+        }
+    }
+
+    private static func migrate(_ url: String) async throws {
+        // The lock belongs to the session, so that it goes with a process that dies.
+        try await DatabaseSession.run(url, statementTimeout: .seconds(900)) { _, connection in
+            _ = try await connection.run(PostgresStatement("SELECT pg_advisory_lock($1::bigint)", [.integer(lock)]))
+            try await PostgresConnection.run(script: SchemaMigration.ledger, url: url)
+            let applied = try await SchemaMigration.applied(in: connection)
+            for migration in SchemaMigration.all where !applied.contains(migration.version) {
+                try await PostgresConnection.run(script: migration.script, url: url)
+                StandardOutput.write("applied  \(migration.name)\n")
+            }
+            StandardOutput.write("The schema is at version \(SchemaMigration.all.count).\n")
+        }
+    }
+}

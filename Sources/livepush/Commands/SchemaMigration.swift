@@ -1,0 +1,60 @@
+import PostgresClient
+
+/// The numbered files of Schema/, which the executable carries, and what a database has of them.
+struct SchemaMigration: Sendable {
+    /// Number of the file, from 1.
+    let version: Int64
+    /// Name of the file.
+    let name: String
+    /// Its SQL.
+    let sql: String
+
+    /// All of this release, in order.
+    static let all = [
+        SchemaMigration(version: 1, name: "0001_tables.sql", file: PackageResources._001_tables_sql),
+        SchemaMigration(version: 2, name: "0002_views.sql", file: PackageResources._002_views_sql),
+    ]
+
+    private init(version: Int64, name: String, file: [UInt8]) {
+        self.version = version
+        self.name = name
+        self.sql = String(decoding: file, as: UTF8.self)
+    }
+
+    /// The file with what makes it happen once: the whole in one transaction, recorded in it.
+    var script: String {
+        """
+        BEGIN;
+        \(sql)
+        INSERT INTO schema_migration (version, name) VALUES (\(version), '\(name)');
+        COMMIT;
+        """
+    }
+
+    /// Where a database keeps which files were applied.
+    static let ledger = """
+        CREATE TABLE IF NOT EXISTS schema_migration (
+            version bigint PRIMARY KEY,
+            name text NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now()
+        );
+        COMMENT ON TABLE schema_migration IS 'Which files of Schema/ were applied. Written by `livepush migrate`.';
+        COMMENT ON COLUMN schema_migration.version IS 'Number of the file.';
+        COMMENT ON COLUMN schema_migration.name IS 'Name of the file.';
+        COMMENT ON COLUMN schema_migration.applied_at IS 'When it was applied.';
+        """
+
+    /// The versions that a database has; empty if `livepush migrate` never ran.
+    static func applied(in connection: PostgresConnection) async throws(PostgresError) -> Set<Int64> {
+        let exists = try await connection.run(
+            PostgresStatement("SELECT to_regclass('public.schema_migration') IS NOT NULL")
+        )
+        guard try exists.rows.first?.boolean(0) == true else { return [] }
+        let result = try await connection.run(PostgresStatement("SELECT version FROM schema_migration"))
+        var versions: Set<Int64> = []
+        for row in result.rows {
+            versions.insert(try row.integer(0))
+        }
+        return versions
+    }
+}

@@ -1,0 +1,99 @@
+import APNs
+import Gateway
+import HTTPServer
+import Logging
+import PostgresClient
+
+/// `livepush serve`.
+enum ServeCommand: Command {
+    static let name = "serve"
+    static let summary = "run a gateway"
+    static let discussion = """
+        Needs LIVEPUSH_MASTER_KEY in the environment. Writes one JSON line per event to standard error. SIGTERM: answers
+        503 on /readyz, goes on for the grace time, finishes what is under way, exits 0 within 25 seconds.
+        """
+    static let options = [
+        CommandOption.databaseURL,
+        CommandOption(name: "listen", kind: .value("HOST:PORT"), help: "127.0.0.1:8080 if absent; port 0 takes a free one"),
+        CommandOption(name: "lanes", kind: .value("N"), help: "threads; one less than the machine has cores if absent"),
+        CommandOption(
+            name: "apns-production",
+            kind: .value("URL"),
+            help: "https://api.push.apple.com:443 if absent",
+        ),
+        CommandOption(
+            name: "apns-sandbox",
+            kind: .value("URL"),
+            help: "https://api.sandbox.push.apple.com:443 if absent",
+        ),
+        CommandOption(
+            name: "apns-ca-file",
+            kind: .value("FILE"),
+            help: "certificate authorities in PEM, beside those of the system",
+        ),
+        CommandOption(name: "apns-connect-timeout", kind: .value("SECONDS"), help: "TCP and TLS; 10 if absent"),
+        CommandOption(name: "apns-request-timeout", kind: .value("SECONDS"), help: "for APNs' answer; 20 if absent"),
+        CommandOption(name: "apns-ping-interval", kind: .value("SECONDS"), help: "idle time before a PING; 30 if absent"),
+        CommandOption(name: "apns-ping-timeout", kind: .value("SECONDS"), help: "for the PING's answer; 10 if absent"),
+        CommandOption(name: "apns-connections", kind: .value("N"), help: "per signing key and lane; 2 if absent"),
+        CommandOption(
+            name: "retry-schedule",
+            kind: .value("SECONDS,..."),
+            help: "delays after failed attempts, the last repeats; 1,5,30,120,300,900 if absent",
+        ),
+        CommandOption(
+            name: "too-many-requests-delay",
+            kind: .value("SECONDS"),
+            help: "first delay after 429 without retry-after, doubling; 10 if absent",
+        ),
+        CommandOption(
+            name: "hold-delay",
+            kind: .value("SECONDS"),
+            help: "delay after a fault that you have to mend, such as a refused key; 30 if absent",
+        ),
+        CommandOption(name: "poll-interval", kind: .value("SECONDS"), help: "how often due work is looked for; 0.25 if absent"),
+        CommandOption(name: "heartbeat-interval", kind: .value("SECONDS"), help: "2 if absent"),
+        CommandOption(
+            name: "takeover-after",
+            kind: .value("SECONDS"),
+            help: "another instance is dead when its counter stood still so long; 25 if absent",
+        ),
+        CommandOption(
+            name: "send-stop-after",
+            kind: .value("SECONDS"),
+            help: "this one stops sending after so long without heartbeat; 10 if absent, below takeover-after",
+        ),
+        CommandOption(
+            name: "memory-limit",
+            kind: .value("RECIPIENTS"),
+            help: "recipients that a lane holds in memory, the rest waits in PostgreSQL; 20000 if absent",
+        ),
+        CommandOption(
+            name: "backlog-limit",
+            kind: .value("ROWS"),
+            help: "waiting rows from which callers are told to slow down; 1000000 if absent",
+        ),
+        CommandOption(name: "head-timeout", kind: .value("SECONDS"), help: "for a request's whole head; 10 if absent"),
+        CommandOption(name: "body-timeout", kind: .value("SECONDS"), help: "for a request's whole body; 30 if absent"),
+        CommandOption(name: "maximum-connections", kind: .value("N"), help: "HTTP connections per lane; 10000 if absent"),
+        CommandOption(
+            name: "drain-grace",
+            kind: .value("SECONDS"),
+            help: "how long requests are still taken after SIGTERM; 5 if absent, 10 at the most",
+        ),
+        CommandOption(name: "log-level", kind: .value("debug|info|warning|error"), help: "info if absent"),
+    ]
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let configuration = try ServeConfiguration(arguments)
+        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let applied = try await DatabaseSession.run(configuration.gateway.databaseURL) { _, connection in
+            try await SchemaMigration.applied(in: connection)
+        }
+        let missing = SchemaMigration.all.filter { !applied.contains($0.version) }
+        guard missing.isEmpty else {
+            throw CommandFailure("the database lacks \(missing[0].name); run: livepush migrate")
+        }
+        try await GatewayProcess.run(configuration, seal: seal)
+    }
+}

@@ -1,0 +1,80 @@
+import APNs
+import Gateway
+import Glibc
+import HTTPServer
+import Logging
+
+/// What the options of `serve` say.
+struct ServeConfiguration: Sendable {
+    let listen: ListenAddress
+    let lanes: Int
+    let gateway: GatewayConfiguration
+    let http: HTTPServerConfiguration
+    let drainGrace: Duration
+    let logLevel: Logger.Level
+
+    init(_ arguments: CommandArguments) throws {
+        listen = try ServeConfiguration.usage { try ListenAddress(parsing: arguments.text("listen") ?? "127.0.0.1:8080") }
+        let cores = Int64(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        lanes = Int(try arguments.integer("lanes", in: 1...256) ?? max(1, cores - 1))
+        gateway = try ServeConfiguration.gateway(arguments)
+        var http = HTTPServerConfiguration()
+        http.headDeadline = try arguments.duration("head-timeout") ?? http.headDeadline
+        http.bodyDeadline = try arguments.duration("body-timeout") ?? http.bodyDeadline
+        if let connections = try arguments.integer("maximum-connections", in: 1...1_000_000) {
+            http.maximumConnections = Int(connections)
+        }
+        self.http = http
+        drainGrace = min(try arguments.duration("drain-grace") ?? .seconds(5), .seconds(10))
+        let level = try arguments.oneOf("log-level", Logger.Level.allCases.map(\.rawValue))
+        logLevel = level.flatMap(Logger.Level.init(rawValue:)) ?? .info
+    }
+
+    private static func gateway(_ arguments: CommandArguments) throws -> GatewayConfiguration {
+        var apns = APNsConfiguration()
+        if let url = arguments.text("apns-production") {
+            apns.production = try usage { try APNsEndpoint(parsing: url) }
+        }
+        if let url = arguments.text("apns-sandbox") {
+            apns.sandbox = try usage { try APNsEndpoint(parsing: url) }
+        }
+        apns.caFile = arguments.text("apns-ca-file")
+        apns.connectTimeout = try arguments.duration("apns-connect-timeout") ?? apns.connectTimeout
+        apns.requestTimeout = try arguments.duration("apns-request-timeout") ?? apns.requestTimeout
+        apns.pingInterval = try arguments.duration("apns-ping-interval") ?? apns.pingInterval
+        apns.pingTimeout = try arguments.duration("apns-ping-timeout") ?? apns.pingTimeout
+        if let connections = try arguments.integer("apns-connections", in: 1...64) {
+            apns.connectionsPerKey = Int(connections)
+        }
+        var gateway = GatewayConfiguration(databaseURL: try arguments.required("database-url"), apns: apns)
+        let schedule = RetrySchedule.standard
+        gateway.retrySchedule = RetrySchedule(
+            delays: try arguments.durations("retry-schedule") ?? schedule.delays,
+            tooManyRequestsDelay: try arguments.duration("too-many-requests-delay") ?? schedule.tooManyRequestsDelay,
+            holdDelay: try arguments.duration("hold-delay") ?? schedule.holdDelay,
+        )
+        gateway.pollInterval = try arguments.duration("poll-interval") ?? gateway.pollInterval
+        var instance = GatewayInstance.Configuration()
+        instance.heartbeatInterval = try arguments.duration("heartbeat-interval") ?? instance.heartbeatInterval
+        instance.takeoverAfter = try arguments.duration("takeover-after") ?? instance.takeoverAfter
+        instance.sendStopAfter = try arguments.duration("send-stop-after") ?? instance.sendStopAfter
+        guard instance.sendStopAfter < instance.takeoverAfter, instance.heartbeatInterval < instance.sendStopAfter else {
+            throw UsageError("--heartbeat-interval must be below --send-stop-after, and that below --takeover-after")
+        }
+        gateway.instance = instance
+        if let recipients = try arguments.integer("memory-limit", in: 500...10_000_000) {
+            gateway.recipientsInMemory = Int(recipients)
+        }
+        gateway.backlogLimit = try arguments.integer("backlog-limit", in: 1...1_000_000_000) ?? gateway.backlogLimit
+        return gateway
+    }
+
+    /// A value that its own type refuses is a fault of the command line.
+    private static func usage<Value>(_ body: () throws -> Value) throws(UsageError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw UsageError("\(error)")
+        }
+    }
+}

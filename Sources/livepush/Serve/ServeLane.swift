@@ -1,0 +1,137 @@
+import APNs
+import ClientAPI
+import EventLoop
+import Gateway
+import HTTPServer
+import Logging
+import TencentIM
+
+/// One lane of a gateway process: a thread with its listener, its dialects and its part of the gateway.
+actor ServeLane {
+    private nonisolated let loop: EventLoop
+    private let state: ServeState
+    private let lane: GatewayLane
+    private let tencent: TencentIMAPI
+    private let client: ClientAPI
+    private var server: HTTPServer?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(
+        configuration: GatewayConfiguration,
+        instance: GatewayInstance,
+        directory: ApplicationDirectory,
+        tokens: ProviderTokenCache,
+        state: ServeState,
+        logger: Logger,
+    ) throws {
+        let loop = try EventLoop()
+        self.loop = loop
+        self.state = state
+        let lane = try GatewayLane(
+            on: loop,
+            configuration: configuration,
+            instance: instance,
+            directory: directory,
+            tokens: tokens,
+            logger: logger,
+        )
+        self.lane = lane
+        self.tencent = TencentIMAPI(gateway: lane.gateway, logger: logger)
+        self.client = ClientAPI(
+            gateway: lane.gateway,
+            registrations: RegistrationStore(pool: lane.pool, logger: logger),
+            logger: logger,
+        )
+        loop.runInNewThread(name: "lane")
+    }
+
+    /// Connects to PostgreSQL and begins to work on the queue.
+    func start() {
+        lane.start()
+    }
+
+    /// Keeps the whole process alive; one lane runs it until it is closed.
+    ///
+    /// - Parameter retired: told of signing keys that are not used any more.
+    func keepInstance(retired: @escaping @Sendable ([APNsSigningKey]) -> Void) async {
+        await lane.keepInstance(retired: retired)
+    }
+
+    /// Closes the connections of keys that are not used any more.
+    func retire(_ keys: [APNsSigningKey]) {
+        lane.retire(keys)
+    }
+
+    // MARK: - HTTP
+
+    /// Begins to answer requests.
+    func listen(
+        on socket: ListeningSocket,
+        configuration: HTTPServerConfiguration,
+        logger: Logger,
+    ) throws(HTTPServerError) {
+        let server = HTTPServer(on: loop, configuration: configuration, logger: logger) { request, exchange in
+            Task { await self.answer(request, exchange) }
+        }
+        self.server = server
+        try server.accept(on: socket)
+    }
+
+    private func answer(_ request: HTTPRequest, _ exchange: HTTPExchange) async {
+        let response = await response(to: request)
+        server?.respond(response, to: exchange)
+    }
+
+    private func response(to request: HTTPRequest) async -> HTTPResponse {
+        if request.path == "/v4" || request.path.hasPrefix("/v4/") {
+            return await tencent.respond(to: request)
+        }
+        if request.path == "/v1" || request.path.hasPrefix("/v1/") {
+            return await client.respond(to: request)
+        }
+        switch request.path {
+        case "/healthz": return health(request, isWell: true)
+        case "/readyz": return health(request, isWell: state.isReady)
+        default: return .json(404, HTTPServerConfiguration().errorBody(404, "not_found"))
+        }
+    }
+
+    private func health(_ request: HTTPRequest, isWell: Bool) -> HTTPResponse {
+        guard request.method == "GET" || request.method == "HEAD" else {
+            let body = HTTPServerConfiguration().errorBody(405, "method_not_allowed")
+            return .json(405, body, headers: [(name: "Allow", value: "GET, HEAD")])
+        }
+        return .json(isWell ? 200 : 503, Array(#"{"status":"\#(isWell ? "ok" : "unavailable")"}"#.utf8))
+    }
+
+    // MARK: - Draining
+
+    /// From now on every answer closes its connection, so that clients move elsewhere.
+    func announceClose() {
+        server?.announceClose()
+    }
+
+    /// Takes no new connection; those that the kernel has accepted already are still served.
+    func stopAccepting() {
+        server?.stopAccepting()
+        server?.closeIdleConnections()
+    }
+
+    /// Whether a request is under way.
+    var isAnswering: Bool {
+        server?.closeIdleConnections()
+        return (server?.pendingExchanges ?? 0) > 0
+    }
+
+    /// Recipients whose push is under way.
+    var recipientsUnderWay: Int { lane.recipientsUnderWay }
+
+    /// Closes everything. What is under way is given back.
+    ///
+    /// - Parameter isLast: whether the process ends with it.
+    func close(isLast: Bool) async {
+        server?.close()
+        await lane.close(isLast: isLast)
+    }
+}
