@@ -52,8 +52,8 @@ let package = Package(
         module("LiveActivity", ["VerbatimJSON", "COpenSSL"]),
         module("APNs", ["EventLoop", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"]),
         module("Gateway", ["APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "VerbatimJSON", "COpenSSL", "CZlib"]),
-        module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "VerbatimJSON"]),
-        module("ClientAPI", ["Gateway", "HTTPServer", "LiveActivity", "VerbatimJSON"]),
+        module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
+        module("ClientAPI", ["APNs", "Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
         module(
             "APNsSimulator",
             ["EventLoop", "HTTPServer", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"],
@@ -65,7 +65,11 @@ let package = Package(
                 "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
-            resources: [.embedInCode("Schema/0001_tables.sql"), .embedInCode("Schema/0002_views.sql")],
+            resources: [
+                .embedInCode("Schema/0001_tables.sql"),
+                .embedInCode("Schema/0002_views.sql"),
+                .embedInCode("Schema/0003_registration_functions.sql"),
+            ],
             swiftSettings: settings,
         ),
 
@@ -83,7 +87,7 @@ let package = Package(
         tests("LiveActivity", ["VerbatimJSON"]),
         tests("APNs", ["COpenSSL", "EventLoop", "TestSupport", "VerbatimJSON"]),
         tests("Gateway", ["APNs", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
-        tests("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "TestSupport", "VerbatimJSON"]),
+        tests("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]),
         tests("ClientAPI", ["Gateway", "HTTPServer", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
         tests("APNsSimulator", ["EventLoop", "TestSupport", "VerbatimJSON"]),
         tests("livepush", ["TestSupport", "VerbatimJSON"]),

@@ -305,6 +305,7 @@ CREATE TABLE pending (
 CREATE UNIQUE INDEX pending_message ON pending (message_id) WHERE account IS NULL;
 CREATE UNIQUE INDEX pending_recipient ON pending (message_id, account) WHERE account IS NOT NULL;
 CREATE INDEX pending_due ON pending (due) WHERE instance_id IS NULL;
+CREATE INDEX pending_account ON pending (sdk_app_id, account) WHERE account IS NOT NULL;
 COMMENT ON TABLE pending IS 'The only queue: what is under way, waits for a retry, or was left by a dead instance. The row of the whole message holds its content and goes when nothing of the message is left.';
 COMMENT ON COLUMN pending.message_id IS 'The message.';
 COMMENT ON COLUMN pending.account IS 'The recipient that waits; null: the whole message.';

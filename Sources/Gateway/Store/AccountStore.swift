@@ -64,12 +64,13 @@ final class AccountStore {
     func delete(_ names: [String], in sdkAppID: Int64) async throws(PostgresError) -> Set<String> {
         let parameters: [PostgresParameter] = [.integer(sdkAppID), .texts(names)]
         let results = try await pool.run([
+            // Devices first, as the registration functions lock them.
             PostgresStatement(
-                "DELETE FROM live_activity WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
+                "DELETE FROM device WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
                 parameters,
             ),
             PostgresStatement(
-                "DELETE FROM device WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
+                "DELETE FROM live_activity WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
                 parameters,
             ),
             PostgresStatement(

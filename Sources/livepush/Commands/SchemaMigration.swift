@@ -13,6 +13,11 @@ struct SchemaMigration: Sendable {
     static let all = [
         SchemaMigration(version: 1, name: "0001_tables.sql", file: PackageResources._001_tables_sql),
         SchemaMigration(version: 2, name: "0002_views.sql", file: PackageResources._002_views_sql),
+        SchemaMigration(
+            version: 3,
+            name: "0003_registration_functions.sql",
+            file: PackageResources._003_registration_functions_sql,
+        ),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {
