@@ -39,7 +39,7 @@ public enum APNsReaction: Sendable, Equatable {
             .suspectToken
         case (400, "DeviceTokenNotForTopic"):
             .wrongTopic
-        case (400, "BadTopic"), (400, "MissingTopic"), (400, "TopicDisallowed"):
+        case (400, "BadTopic"), (400, "MissingTopic"), (400, "TopicDisallowed"), (400, "FeatureNotEnabled"):
             .configurationFault
         case (400, "IdleTimeout"):
             .reconnect
@@ -60,6 +60,17 @@ public enum APNsReaction: Sendable, Equatable {
             .serverError
         default:
             .requestFault
+        }
+    }
+
+    /// Whether an answer or a GOAWAY with that reason refuses the signing key itself, so that no request with it can
+    /// succeed. Forbidden and TopicMismatch are about one topic of a key: others of the same key may be fine.
+    static func refusesKey(_ reason: String) -> Bool {
+        switch reason {
+        case "InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken",
+            "BadCertificate", "BadCertificateEnvironment":
+            true
+        default: false
         }
     }
 }

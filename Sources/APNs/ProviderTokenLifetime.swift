@@ -1,0 +1,34 @@
+import EventLoop
+
+/// When a provider token has to be replaced, and when it must not be.
+///
+/// APNs refuses a token older than an hour (ExpiredProviderToken) and one that replaces another within 20 minutes
+/// (TooManyProviderTokenUpdates). The age is taken from the monotonic clock, since the wall clock can be stepped; the
+/// wall clock counts too, since APNs compares `iat` with it.
+struct ProviderTokenLifetime: Equatable {
+    static let usual = Duration.seconds(50 * 60)
+    static let shortest = Duration.seconds(20 * 60)
+    /// A token that the wall clock makes older than this is replaced though the monotonic clock says otherwise.
+    static let longestByWallClock: Int64 = 55 * 60
+    /// A clock that was corrected by less leaves an `iat` in the future which APNs takes.
+    static let harmlessStepBack: Int64 = 60
+
+    /// `iat`, Unix seconds.
+    let issuedAt: Int64
+    let mintedAt: MonotonicTime
+
+    /// Whether the token is to be replaced before the next request.
+    func isOver(unixSeconds: Int64, monotonic: MonotonicTime) -> Bool {
+        guard mayBeReplaced(at: monotonic) else { return false }
+        let (wallAge, overflow) = unixSeconds.subtractingReportingOverflow(issuedAt)
+        return monotonic - mintedAt >= ProviderTokenLifetime.usual
+            || overflow
+            || wallAge >= ProviderTokenLifetime.longestByWallClock
+            || wallAge < -ProviderTokenLifetime.harmlessStepBack
+    }
+
+    /// Whether APNs would take another token already.
+    func mayBeReplaced(at monotonic: MonotonicTime) -> Bool {
+        monotonic - mintedAt >= ProviderTokenLifetime.shortest
+    }
+}
