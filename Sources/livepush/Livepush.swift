@@ -3,13 +3,15 @@ import Glibc
 /// The command `livepush`.
 @main
 struct Livepush {
-    static let commands: [any Command.Type] = [
-        ServeCommand.self, MigrateCommand.self,
-        AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
-        CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
-        CertificateTokenCommand.self,
-        UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
-    ]
+    static var commands: [any Command.Type] {
+        [
+            ServeCommand.self, MigrateCommand.self,
+            AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
+            CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
+            CertificateTokenCommand.self,
+            UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
+        ]
+    }
 
     static func main() async {
         // A peer that closes while something is written to it must not end the process.
@@ -78,7 +80,7 @@ struct Livepush {
     }
 
     private static func listing(_ commands: [any Command.Type]) -> String {
-        let width = commands.map(\.name.count).max() ?? 0
+        let width = commands.map { $0.name.count }.max() ?? 0
         return commands.map { command in
             let padding = String(repeating: " ", count: width - command.name.count + 2)
             return "  \(command.name)\(padding)\(command.summary)\n"

@@ -172,6 +172,6 @@ enum CertificateTokenCommand: Command {
         guard let row else { throw CommandFailure("app \(id) has no certificate \(business)") }
         let text = try seal.open(row.sealed, for: SecretOwner.certificate(id, business))
         let key = try APNsSigningKey(privateKey: text, teamID: row.team, keyID: row.key)
-        StandardOutput.write(try ProviderToken.mint(key: key, issuedAt: Int64(time(nil))) + "\n")
+        StandardOutput.write(try ProviderToken.mint(key, issuedAt: Int64(time(nil))) + "\n")
     }
 }
