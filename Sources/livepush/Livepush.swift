@@ -16,8 +16,6 @@ struct Livepush {
     static func main() async {
         // A peer that closes while something is written to it must not end the process.
         signal(SIGPIPE, SIG_IGN)
-        // Before any other thread exists, so that all inherit it: serve and simulator wait for these signals.
-        TerminationSignals.block()
         exit(await run(Array(CommandLine.arguments.dropFirst()), environment: ProcessEnvironment.all))
     }
 

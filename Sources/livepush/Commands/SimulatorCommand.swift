@@ -40,6 +40,7 @@ enum SimulatorCommand: Command {
         if let streams = try arguments.integer("maximum-streams", in: 1...100_000) {
             configuration.maximumConcurrentStreams = UInt32(streams)
         }
+        try TerminationSignals.install()
         let simulator = try APNsSimulator(configuration, logger: Logger())
         simulator.start()
         StandardOutput.write(simulator.announcement + "\n")

@@ -14,6 +14,7 @@ enum GatewayProcess {
     ///
     /// - Throws: where the address is taken, or a lane cannot be made.
     static func run(_ configuration: ServeConfiguration, seal: SecretSeal) async throws {
+        try TerminationSignals.install()
         let logger = Logger(minimumLevel: configuration.logLevel)
         let sockets = try ListeningSocket.bind(configuration.listen, count: configuration.lanes)
         let instance = GatewayInstance(
