@@ -1,10 +1,146 @@
 public import EventLoop
 public import Logging
+
+/// Sends pushes to APNs over HTTP/2, for one lane.
+///
+/// It lives on its loop's thread: `init`, every method and the last release belong there. Each (signing key,
+/// environment) has connections of its own, so that one bad key never stalls another.
+///
+/// What it mends by itself, without the caller hearing of it: streams that a GOAWAY or REFUSED_STREAM left unprocessed
+/// (3 times), an expired provider token (once), a connection that has to be replaced (once). Everything else is the
+/// caller's to repeat.
 public final class APNsClient {
-    public init(on loop: EventLoop, configuration: APNsConfiguration, tokens: ProviderTokenCache, logger: Logger) throws {}
-    public func start(isolation: isolated any Actor = #isolation) {}
-    public func send(_ request: APNsRequest, signedBy key: APNsSigningKey, to environment: APNsEnvironment, completion: @escaping (APNsOutcome) -> Void) {}
-    public func retire(_ key: APNsSigningKey) {}
-    public var requestsInFlight: Int { 0 }
-    public func close() {}
+    private struct PoolKey: Hashable {
+        let key: APNsSigningKey
+        let environment: APNsEnvironment
+    }
+
+    private let loop: EventLoop
+    private let configuration: APNsConfiguration
+    private let tokens: ProviderTokenCache
+    private let logger: Logger
+    private let tls: TLSContext
+    private let counter = RequestCounter()
+    private var pools: [PoolKey: APNsConnectionPool] = [:]
+    private var retiring: [APNsConnectionPool] = []
+    private var unsent: [APNsConnectionPool] = []
+    private var refused: [(push: PendingPush, outcome: APNsOutcome)] = []
+    private var turnEnd: EventLoopTimer?
+    private var turnEndIsSet = false
+    private var isClosed = false
+
+    /// Opens nothing yet: connections come with the first push of a key.
+    ///
+    /// - Parameters:
+    ///   - loop: the loop of the caller's actor.
+    ///   - tokens: shared by all clients of the process.
+    /// - Throws: `connectFailed` when the file of certificate authorities cannot be read; the detail names it.
+    public init(
+        on loop: EventLoop,
+        configuration: APNsConfiguration,
+        tokens: ProviderTokenCache,
+        logger: Logger,
+    ) throws(APNsFailure) {
+        loop.checkIsolated()
+        self.loop = loop
+        self.configuration = configuration
+        self.tokens = tokens
+        self.logger = logger
+        self.tls = try TLSContext(caFile: configuration.caFile)
+        self.turnEnd = EventLoopTimer(on: loop) { [weak self] in self?.turnEnded() }
+    }
+
+    /// Sends one push.
+    ///
+    /// Pushes that are handed over in one turn of the loop leave together at its end.
+    ///
+    /// - Parameters:
+    ///   - key: authenticates the request.
+    ///   - environment: the one that the token belongs to.
+    ///   - completion: called once on the loop's thread, within ``APNsConfiguration/requestTimeout``, never from inside
+    ///     this method. A request with a value that APNs would surely refuse, or that no header can hold, is answered
+    ///     here with APNs' own reason and status 400. Where no connection can be made, `unanswered(connect_failed)`
+    ///     comes after two attempts, or one that took the whole ``APNsConfiguration/connectTimeout``.
+    public func send(
+        _ request: APNsRequest,
+        signedBy key: APNsSigningKey,
+        to environment: APNsEnvironment,
+        completion: @escaping (APNsOutcome) -> Void,
+    ) {
+        let push = PendingPush(
+            request,
+            deadline: .now + configuration.requestTimeout,
+            counter: counter,
+            completion: completion,
+        )
+        if isClosed {
+            refused.append((push, .unanswered(APNsFailure(.closed), mayHaveBeenProcessed: false)))
+        } else if let reason = request.refusal {
+            refused.append((push, .responded(APNsResponse(status: 400, reason: reason))))
+        } else {
+            let pool = pool(of: key, in: environment)
+            pool.enqueue(push)
+            if !unsent.contains(where: { $0 === pool }) {
+                unsent.append(pool)
+            }
+        }
+        if !turnEndIsSet {
+            turnEndIsSet = true
+            turnEnd?.schedule(after: .zero)
+        }
+    }
+
+    /// Forgets a key that was removed or replaced. Its connections end when their streams have; what waits for one
+    /// ends as `unanswered(closed)`, which was not processed.
+    public func retire(_ key: APNsSigningKey) {
+        for environment in APNsEnvironment.allCases {
+            guard let pool = pools.removeValue(forKey: PoolKey(key: key, environment: environment)) else { continue }
+            retiring.append(pool)
+            pool.retire()
+        }
+    }
+
+    /// Pushes without an outcome yet, whether they wait or are on a stream.
+    public var requestsInFlight: Int { counter.count }
+
+    /// Ends all connections now. What is under way ends as `unanswered(closed)`, and so does what is sent later.
+    public func close() {
+        isClosed = true
+        let all = Array(pools.values) + retiring
+        pools = [:]
+        retiring = []
+        for pool in all {
+            pool.close()
+        }
+    }
+
+    private func pool(of key: APNsSigningKey, in environment: APNsEnvironment) -> APNsConnectionPool {
+        let poolKey = PoolKey(key: key, environment: environment)
+        if let pool = pools[poolKey] { return pool }
+        let pool = APNsConnectionPool(
+            key: key,
+            environment: environment,
+            on: loop,
+            configuration: configuration,
+            tls: tls,
+            tokens: tokens,
+            logger: logger,
+            onRetired: { [weak self] pool in self?.retiring.removeAll { $0 === pool } },
+        )
+        pools[poolKey] = pool
+        return pool
+    }
+
+    private func turnEnded() {
+        turnEndIsSet = false
+        let (answers, pools) = (refused, unsent)
+        refused = []
+        unsent = []
+        for (push, outcome) in answers {
+            push.complete(outcome)
+        }
+        for pool in pools {
+            pool.dispatch()
+        }
+    }
 }

@@ -43,6 +43,6 @@ struct StreamLimit: Equatable {
     /// Whether a REFUSED_STREAM cannot be explained by a limit that was lowered after the stream was opened. Such a
     /// connection has to be replaced: it would refuse for ever.
     func isRefusalUnfounded(of stream: Int32) -> Bool {
-        hasSettings && stream > lastStreamBeforeLowering
+        stream > lastStreamBeforeLowering
     }
 }

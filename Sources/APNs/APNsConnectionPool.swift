@@ -1,0 +1,417 @@
+import CNghttp2
+import EventLoop
+import Logging
+
+/// The connections of one signing key in one environment, and the pushes that wait for them.
+///
+/// A key never shares a connection: APNs ties a connection to the team of its first push, and one bad key must not
+/// stall others.
+final class APNsConnectionPool: APNsConnection.Owner {
+    /// How often a push may come back unprocessed from a connection before its caller is told.
+    private static let returnLimit = 3
+    /// Connections in a row that came to nothing before those who wait are told.
+    private static let failureLimit = 2
+    /// Deadlines are met to this precision.
+    private static let deadlinePrecision = Duration.milliseconds(20)
+
+    let key: APNsSigningKey
+    let environment: APNsEnvironment
+
+    private let loop: EventLoop
+    private let endpoint: APNsEndpoint
+    private let configuration: APNsConfiguration
+    private let tls: TLSContext
+    private let tokens: ProviderTokenCache
+    private let logger: Logger
+    private let onRetired: (APNsConnectionPool) -> Void
+
+    private var connections: [APNsConnection] = []
+    private var waiting = PushQueue()
+    private var circuit: ConfigurationCircuit
+    private var backOff: ConnectionBackOff
+    private var lastFailure: APNsFailure?
+    private var isRetired = false
+    private var deadlineTimer: EventLoopTimer?
+    private var deadlineIsSet = false
+    private var connectTimer: EventLoopTimer?
+
+    /// - Parameter onRetired: called when the last connection has ended after ``retire()``.
+    init(
+        key: APNsSigningKey,
+        environment: APNsEnvironment,
+        on loop: EventLoop,
+        configuration: APNsConfiguration,
+        tls: TLSContext,
+        tokens: ProviderTokenCache,
+        logger: Logger,
+        onRetired: @escaping (APNsConnectionPool) -> Void,
+    ) {
+        self.key = key
+        self.environment = environment
+        self.loop = loop
+        self.endpoint = configuration.endpoint(of: environment)
+        self.configuration = configuration
+        self.tls = tls
+        self.tokens = tokens
+        self.logger = logger
+        self.onRetired = onRetired
+        self.circuit = ConfigurationCircuit(shortest: configuration.shortestHold, longest: configuration.longestHold)
+        self.backOff = ConnectionBackOff(
+            shortest: configuration.shortestReconnectDelay,
+            longest: configuration.longestReconnectDelay,
+        )
+        self.deadlineTimer = EventLoopTimer(on: loop) { [weak self] in self?.deadlinePassed() }
+        self.connectTimer = EventLoopTimer(on: loop) { [weak self] in self?.dispatch() }
+    }
+
+    // MARK: - Work
+
+    /// Puts a push behind the others. It goes out with ``dispatch()``.
+    func enqueue(_ push: PendingPush) {
+        waiting.append(push)
+        if !deadlineIsSet {
+            deadlineIsSet = true
+            deadlineTimer?.schedule(after: push.deadline - .now)
+        }
+    }
+
+    /// Sends what can be sent, connects where that helps.
+    func dispatch() {
+        guard !waiting.isEmpty else { return }
+        guard !isRetired else {
+            fail(waiting.takeAll(), APNsFailure(.closed))
+            return
+        }
+        let now = MonotonicTime.now
+        if !circuit.isClosed {
+            holdWaiting(at: now)
+        }
+        submitWaiting(at: now)
+        if !waiting.isEmpty {
+            connectIfUseful(at: now)
+        }
+    }
+
+    private func submitWaiting(at now: MonotonicTime) {
+        var token: ProviderTokenCache.Token?
+        while let connection = freestConnection(), let push = waiting.popFirst() {
+            do throws(ProviderTokenError) {
+                let current: ProviderTokenCache.Token
+                if let token {
+                    current = token
+                } else {
+                    current = try tokens.token(of: key, in: environment)
+                }
+                token = current
+                if !connection.submit(push, token: current, at: now) {
+                    waiting.putBack(push)
+                }
+            } catch {
+                logger.error("no provider token", ["key": name, "error": .describing(error)])
+                hold([push] + waiting.takeAll(), because: "ProviderTokenNotSigned")
+            }
+        }
+        // A copy: a connection that ends while it is flushed leaves the array.
+        for connection in connections {
+            connection.flush()
+        }
+    }
+
+    private func freestConnection() -> APNsConnection? {
+        var best: APNsConnection?
+        var most = 0
+        for connection in connections {
+            let free = connection.freeStreams
+            if free > most {
+                best = connection
+                most = free
+            }
+        }
+        return best
+    }
+
+    private func connectIfUseful(at now: MonotonicTime) {
+        let useful = connections.filter { connection in
+            connection.phase == .connecting || (connection.phase == .open && !connection.isSuspect)
+        }
+        let mayAdd = useful.count < configuration.connectionsPerKey && useful.allSatisfy(\.limit.isProven)
+        guard useful.isEmpty || mayAdd else { return }
+        if let delay = backOff.delay(at: now) {
+            connectTimer?.schedule(after: delay)
+            return
+        }
+        backOff.started(at: now)
+        let connection = APNsConnection(
+            on: loop,
+            to: endpoint,
+            tls: tls,
+            configuration: configuration,
+            logger: logger,
+        )
+        connection.owner = self
+        connections.append(connection)
+        connection.connect()
+    }
+
+    // MARK: - Holding
+
+    private func holdWaiting(at now: MonotonicTime) {
+        switch circuit.admission(at: now) {
+        case .everything:
+            break
+        case .nothing(let reason):
+            hold(waiting.take { !$0.isProbe }, because: reason)
+        case .probe(let reason):
+            guard let probe = waiting.popFirst() else { return }
+            let rest = waiting.takeAll()
+            probe.isProbe = true
+            circuit.probeStarted()
+            waiting.putBack(probe)
+            hold(rest, because: reason)
+        }
+    }
+
+    private func refuseKey(_ reason: String) {
+        if circuit.refused(reason: reason, at: .now) {
+            logger.error(
+                "APNs refuses the signing key, its pushes are held",
+                ["key": name, "reason": .string(reason)],
+            )
+        }
+        // Apple: after a revoked key all connections are to be closed.
+        drainConnections(because: reason)
+    }
+
+    private func drainConnections(because reason: String) {
+        for connection in connections {
+            connection.drain(because: reason)
+        }
+    }
+
+    // MARK: - Outcomes
+
+    private func finish(_ push: PendingPush, _ outcome: APNsOutcome) {
+        if push.isProbe {
+            circuit.probeEndedWithoutAnswer(at: .now)
+        }
+        push.complete(outcome)
+    }
+
+    private func fail(_ pushes: [PendingPush], _ failure: APNsFailure) {
+        for push in pushes {
+            finish(push, .unanswered(failure, mayHaveBeenProcessed: false))
+        }
+    }
+
+    private func hold(_ pushes: [PendingPush], because reason: String) {
+        for push in pushes {
+            finish(push, .held(APNsHold(reason: reason)))
+        }
+    }
+
+    /// Sends a push again that was not processed.
+    private func putBack(_ push: PendingPush, _ failure: APNsFailure) {
+        push.returns += 1
+        guard push.returns <= APNsConnectionPool.returnLimit, !isRetired else {
+            finish(push, .unanswered(failure, mayHaveBeenProcessed: false))
+            return
+        }
+        waiting.putBack(push)
+    }
+
+    private func answered(_ push: PendingPush, _ response: APNsResponse, on connection: APNsConnection) {
+        let reaction = APNsReaction.of(response)
+        switch reaction {
+        case .accepted, .tokenDead, .suspectToken, .wrongTopic, .payloadTooLarge, .tooManyRequests, .requestFault:
+            keyWasAccepted(on: connection)
+        case .configurationFault:
+            if let reason = response.reason, APNsReaction.refusesKey(reason) {
+                refuseKey(reason)
+            } else if response.status == 400 {
+                keyWasAccepted(on: connection)
+            }
+        case .serverError:
+            break
+        case .expiredProviderToken:
+            connection.drain(because: "ExpiredProviderToken")
+            if mayRepeatWithNewToken(push) { return }
+            refuseKey("ExpiredProviderToken")
+        case .tooManyProviderTokenUpdates:
+            logger.warning("APNs counts too many provider tokens", ["key": name])
+            fallthrough
+        case .reconnect:
+            connection.drain(because: response.reason ?? "")
+            if repeats(push) { return }
+        }
+        finish(push, .responded(response))
+    }
+
+    private func keyWasAccepted(on connection: APNsConnection) {
+        if !connection.limit.isProven {
+            connection.requestWasAnswered()
+            backOff.succeeded()
+            lastFailure = nil
+        }
+        if !circuit.isClosed {
+            circuit.accepted()
+            logger.info("APNs accepts the signing key again", ["key": name])
+        }
+    }
+
+    /// An expired token is replaced, and the push sent once more on another connection: APNs keeps refusing on this
+    /// one. A token that may not be replaced yet, or a second refusal, means that a clock or the key is wrong.
+    private func mayRepeatWithNewToken(_ push: PendingPush) -> Bool {
+        guard let token = push.token, !push.wasRepeated else { return false }
+        do {
+            guard try tokens.reject(token, of: key, in: environment) else { return false }
+        } catch {
+            logger.error("no provider token", ["key": name, "error": .describing(error)])
+            return false
+        }
+        return repeats(push)
+    }
+
+    private func repeats(_ push: PendingPush) -> Bool {
+        guard !push.wasRepeated, !isRetired else { return false }
+        push.wasRepeated = true
+        waiting.putBack(push)
+        return true
+    }
+
+    // MARK: - Connections
+
+    func connectionIsReady(_ connection: APNsConnection) {
+        dispatch()
+    }
+
+    func connection(_ connection: APNsConnection, goesAway code: UInt32, reason: String?) {
+        logger.info(
+            "APNs closes a connection",
+            ["key": name, "code": .string(HTTP2Session.name(of: code)), "reason": .string(reason ?? "")],
+        )
+        if let reason, APNsReaction.refusesKey(reason) {
+            refuseKey(reason)
+        }
+    }
+
+    func connection(_ connection: APNsConnection, ended push: PendingPush, code: UInt32) {
+        guard !push.isCompleted else { return }
+        if let response = push.response {
+            answered(push, response, on: connection)
+        } else if code == NGHTTP2_REFUSED_STREAM.rawValue {
+            let isExpected = connection.phase != .open || !connection.limit.isRefusalUnfounded(of: push.stream)
+            if !isExpected {
+                logger.warning("APNs refuses streams below its limit", ["key": name])
+                connection.drain(because: "streams were refused below the limit")
+            }
+            putBack(push, APNsFailure(.streamRefused, detail: "\(endpoint)"))
+        } else if !push.isSentWhole {
+            putBack(push, APNsFailure(.streamReset, detail: "\(endpoint): \(HTTP2Session.name(of: code))"))
+        } else {
+            let failure = APNsFailure(.streamReset, detail: "\(endpoint): \(HTTP2Session.name(of: code))")
+            finish(push, .unanswered(failure, mayHaveBeenProcessed: true))
+        }
+    }
+
+    func connectionEnded(_ connection: APNsConnection, orphans: [PendingPush], _ failure: APNsFailure) {
+        connections.removeAll { $0 === connection }
+        if failure.kind != .closed {
+            logger.info("a connection to APNs ended", ["key": name, "error": .string(failure.detail)])
+        }
+        for push in orphans where !push.isCompleted {
+            if let response = push.response {
+                answered(push, response, on: connection)
+            } else if push.isSentWhole {
+                finish(push, .unanswered(failure, mayHaveBeenProcessed: true))
+            } else {
+                putBack(push, failure)
+            }
+        }
+        guard !isRetired else {
+            fail(waiting.takeAll(), APNsFailure(.closed))
+            if connections.isEmpty {
+                onRetired(self)
+            }
+            return
+        }
+        if !connection.limit.isProven {
+            cameToNothing(failure)
+        }
+        dispatch()
+    }
+
+    private func cameToNothing(_ failure: APNsFailure) {
+        let now = MonotonicTime.now
+        backOff.failed(at: now, fraction: .random(in: 0..<1))
+        lastFailure = APNsFailure(.connectFailed, detail: failure.detail)
+        logger.warning(
+            "no connection to APNs",
+            ["key": name, "error": .string(failure.detail), "failures": .count(backOff.failures)],
+        )
+        failWaiting(at: now)
+    }
+
+    /// Tells those who wait after two connections in a row that came to nothing, or after one that took all its time:
+    /// their callers can then plan another attempt.
+    private func failWaiting(at now: MonotonicTime) {
+        if !circuit.isClosed {
+            holdWaiting(at: now)
+        }
+        guard let lastFailure, !connections.contains(where: { $0.phase == .open }) else { return }
+        let waitLimit = configuration.connectTimeout
+        let isHopeless = backOff.failures >= APNsConnectionPool.failureLimit
+        let waitedEnough = now + (configuration.requestTimeout - waitLimit)
+        fail(waiting.take { isHopeless || $0.deadline <= waitedEnough }, lastFailure)
+    }
+
+    // MARK: - Deadlines
+
+    private func deadlinePassed() {
+        deadlineIsSet = false
+        let now = MonotonicTime.now
+        fail(
+            waiting.take { $0.deadline <= now },
+            lastFailure ?? APNsFailure(.timeout, detail: "no free stream in time")
+        )
+        for connection in connections {
+            for push in connection.pushes.filter({ $0.deadline <= now && !$0.isCompleted }) {
+                let failure = APNsFailure(.timeout, detail: "\(endpoint): no answer in time")
+                let wasSentWhole = push.isSentWhole
+                connection.cancel(push)
+                finish(push, .unanswered(failure, mayHaveBeenProcessed: wasSentWhole))
+            }
+            connection.flush()
+        }
+        let next = connections.flatMap { $0.pushes.filter { !$0.isCompleted }.map(\.deadline) }.min()
+        if let next = [next, waiting.earliestDeadline].compactMap(\.self).min() {
+            deadlineIsSet = true
+            deadlineTimer?.schedule(after: max(next - now, APNsConnectionPool.deadlinePrecision))
+        }
+        dispatch()
+    }
+
+    // MARK: - Ending
+
+    /// Sends nothing more; connections end when their streams have.
+    func retire() {
+        isRetired = true
+        fail(waiting.takeAll(), APNsFailure(.closed))
+        guard !connections.isEmpty else {
+            onRetired(self)
+            return
+        }
+        drainConnections(because: "the signing key is no longer used")
+    }
+
+    /// Ends everything now.
+    func close() {
+        isRetired = true
+        fail(waiting.takeAll(), APNsFailure(.closed))
+        for connection in connections {
+            connection.close()
+        }
+    }
+
+    /// What tells pools apart in the log.
+    private var name: LogValue { .string("\(key.keyID) \(environment.rawValue)") }
+}
