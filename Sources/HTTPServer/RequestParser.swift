@@ -103,6 +103,11 @@ final class RequestParser {
                 fields[index].valueEnd -= 1
             }
         }
+        defer {
+            // An idle connection should not keep the last request's secrets.
+            headerBytes = []
+            fields = []
+        }
         let method = http_method(livepush_http_method(parser))
         let head = try RequestHead(
             method: String(cString: http_method_str(method)),

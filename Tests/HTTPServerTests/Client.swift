@@ -2,7 +2,7 @@ import Glibc
 import Testing
 
 /// A blocking TCP client that sends what it is told and reads what comes; nothing of it knows HTTP but ``Answer``.
-/// Sendable: what it holds is constant but `received`, which only the reader touches; a second thread may only send.
+/// Sendable: what it holds is constant but `received`, which only the reader touches, on one thread at a time; another may only send.
 final class Client: @unchecked Sendable {
     private let descriptor: Int32
     private var received: [UInt8] = []
