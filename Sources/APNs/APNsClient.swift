@@ -3,8 +3,8 @@ public import Logging
 
 /// Sends pushes to APNs over HTTP/2, for one lane.
 ///
-/// It lives on its loop's thread: `init`, every method and the last release belong there. Each (signing key,
-/// environment) has connections of its own, so that one bad key never stalls another.
+/// It lives on its loop's thread: every method and the last release belong there, and `init` too once the loop runs.
+/// Each (signing key, environment) has connections of its own, so that one bad key never stalls another.
 ///
 /// What it mends by itself, without the caller hearing of it: streams that a GOAWAY or REFUSED_STREAM left unprocessed
 /// (3 times), an expired provider token (once), a connection that has to be replaced (once). Everything else is the
@@ -41,7 +41,6 @@ public final class APNsClient {
         tokens: ProviderTokenCache,
         logger: Logger,
     ) throws(APNsFailure) {
-        loop.checkIsolated()
         self.loop = loop
         self.configuration = configuration
         self.tokens = tokens

@@ -73,7 +73,6 @@ public final class GatewayLane {
     /// Connects and begins to work.
     public func start(isolation: isolated any Actor = #isolation) {
         pool.start()
-        client.start()
         router.start()
         engine.start()
     }
