@@ -22,7 +22,7 @@ let package = Package(
     name: "livepush",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "livepush", targets: ["livepush"]),
+        .executable(name: "livepush", targets: ["livepush"])
     ],
     targets: [
         .systemLibrary(
@@ -51,7 +51,10 @@ let package = Package(
         module("PostgresClient", ["EventLoop", "Logging", "CLibpq", "CLibevent"]),
         module("LiveActivity", ["VerbatimJSON", "COpenSSL"]),
         module("APNs", ["EventLoop", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"]),
-        module("Gateway", ["APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "VerbatimJSON", "COpenSSL", "CZlib"]),
+        module(
+            "Gateway",
+            ["APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "VerbatimJSON", "COpenSSL", "CZlib"]
+        ),
         module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
         module("ClientAPI", ["APNs", "Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
         module(
@@ -88,7 +91,10 @@ let package = Package(
         tests("APNs", ["COpenSSL", "EventLoop", "TestSupport", "VerbatimJSON"]),
         tests("Gateway", ["APNs", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
         tests("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]),
-        tests("ClientAPI", ["Gateway", "HTTPServer", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
+        tests(
+            "ClientAPI",
+            ["Gateway", "HTTPServer", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]
+        ),
         tests("APNsSimulator", ["EventLoop", "TestSupport", "VerbatimJSON"]),
         tests("livepush", ["TestSupport", "VerbatimJSON"]),
     ],

@@ -96,6 +96,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     // MARK: - Executor
 
+    /// Takes a job of the concurrency runtime, from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if isCurrent {
@@ -116,10 +117,12 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     /// the loop from its I/O for ever.
     private func drain() {
         drainIsScheduled = false
-        let jobs = queued + incoming.withLock { jobs in
-            defer { jobs.removeAll(keepingCapacity: true) }
-            return jobs
-        }
+        let jobs =
+            queued
+            + incoming.withLock { jobs in
+                defer { jobs.removeAll(keepingCapacity: true) }
+                return jobs
+            }
         queued.removeAll(keepingCapacity: true)
         let serial = asUnownedSerialExecutor()
         let task = asUnownedTaskExecutor()
@@ -128,14 +131,17 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         }
     }
 
+    /// This loop as the runtime names serial executors.
     public func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    /// This loop as the runtime names task executors.
     public func asUnownedTaskExecutor() -> UnownedTaskExecutor {
         UnownedTaskExecutor(ordinary: self)
     }
 
+    /// Traps off the loop's thread: what `assumeIsolated` relies on.
     public func checkIsolated() {
         precondition(isCurrent, "used outside the thread of its event loop")
     }
@@ -146,5 +152,6 @@ public struct EventLoopError: Error, CustomStringConvertible {
     /// The C function that failed.
     public let operation: String
 
+    /// The function and the likeliest causes.
     public var description: String { "\(operation) failed: too many open files or no memory" }
 }

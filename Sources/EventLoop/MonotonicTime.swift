@@ -17,14 +17,17 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// Whether `left` is earlier.
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
         left.nanoseconds < right.nanoseconds
     }
 
+    /// How much later `left` is than `right`.
     public static func - (left: MonotonicTime, right: MonotonicTime) -> Duration {
         .nanoseconds(left.nanoseconds - right.nanoseconds)
     }
 
+    /// The time `duration` later.
     public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let (seconds, attoseconds) = duration.components
         return MonotonicTime(nanoseconds: time.nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)

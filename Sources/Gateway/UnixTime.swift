@@ -18,15 +18,18 @@ public struct UnixTime: Sendable, Hashable, Comparable {
         microseconds >= 0 ? microseconds / 1_000_000 : (microseconds - 999_999) / 1_000_000
     }
 
+    /// Whether `left` is earlier.
     public static func < (left: UnixTime, right: UnixTime) -> Bool {
         left.microseconds < right.microseconds
     }
 
+    /// The time `duration` later.
     public static func + (time: UnixTime, duration: Duration) -> UnixTime {
         let (seconds, attoseconds) = duration.components
         return UnixTime(microseconds: time.microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
+    /// How much later `left` is than `right`.
     public static func - (left: UnixTime, right: UnixTime) -> Duration {
         .microseconds(left.microseconds - right.microseconds)
     }

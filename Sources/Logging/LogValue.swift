@@ -44,14 +44,17 @@ public enum LogValue: Sendable, Hashable {
 }
 
 extension LogValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
+    /// A text as it stands in the source.
     public init(stringLiteral value: String) {
         self = .string(value)
     }
 
+    /// A number as it stands in the source.
     public init(integerLiteral value: Int64) {
         self = .integer(value)
     }
 
+    /// A flag as it stands in the source.
     public init(booleanLiteral value: Bool) {
         self = .boolean(value)
     }

@@ -14,6 +14,7 @@ public struct Logger: Sendable {
         case warning
         case error
 
+        /// Whether `left` matters less.
         public static func < (left: Level, right: Level) -> Bool {
             left.rank < right.rank
         }
@@ -37,7 +38,8 @@ public struct Logger: Sendable {
     ///   - minimumLevel: lines below it are dropped.
     ///   - write: takes each line, its newline included; the default writes to standard error in one call, so that
     ///     lines of several threads do not mix.
-    public init(minimumLevel: Level = .info, write: @escaping @Sendable (String) -> Void = Logger.writeToStandardError) {
+    public init(minimumLevel: Level = .info, write: @escaping @Sendable (String) -> Void = Logger.writeToStandardError)
+    {
         self.minimumLevel = minimumLevel
         self.write = write
     }

@@ -100,7 +100,8 @@ struct SequenceTests {
                 _ = lane
                 return try await phone.pool.run([clear, PostgresStatement("SELECT 1 FROM pg_sleep(0.5)")])
             }
-            let sleepers = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            let sleepers =
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
             while try phone.sql(sleepers) == "0" {
                 await Task.yield()
             }

@@ -5,6 +5,7 @@ public actor LoopActor {
     /// The loop that runs this actor.
     public nonisolated let loop: EventLoop
 
+    /// The loop, as the actor runtime asks for it.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     /// Starts the thread. ``stop()`` ends it.
@@ -14,7 +15,9 @@ public actor LoopActor {
     }
 
     /// Runs `body` on the loop's thread.
-    public func run<Result: Sendable>(_ body: @Sendable (isolated LoopActor) async throws -> Result) async rethrows -> Result {
+    public func run<Result: Sendable>(_ body: @Sendable (isolated LoopActor) async throws -> Result) async rethrows
+        -> Result
+    {
         try await body(self)
     }
 

@@ -68,6 +68,7 @@ public enum SecretSealError: Error, Sendable, Equatable, CustomStringConvertible
     case sealed
     case cipher
 
+    /// What is wrong, naming the variable.
     public var description: String {
         switch self {
         case .masterKey: "LIVEPUSH_MASTER_KEY: expected 32 bytes in base64 (make one with: openssl rand -base64 32)"

@@ -125,7 +125,8 @@ final class DeliveryEngine {
         let now = currentTime
         for recipient in recipients {
             let task = RecipientTask(recipient.account, message, RecipientDelivery(progress: recipient.progress), epoch)
-            let action = quarantined
+            let action =
+                quarantined
                 ? task.delivery.quarantine(of: message.underWay)
                 : task.delivery.start(of: message.underWay, at: now)
             perform(action, task)
@@ -184,7 +185,8 @@ final class DeliveryEngine {
         }
         let payloadBytes = request.payload.count
         let destination = attempt.destination
-        client.send(request, signedBy: destination.certificate.key, to: destination.environment) { [weak self] outcome in
+        client.send(request, signedBy: destination.certificate.key, to: destination.environment) {
+            [weak self] outcome in
             self?.pushFinished(attempt, outcome, payloadBytes, task)
         }
     }

@@ -32,7 +32,8 @@ struct PushComposer {
             priority: attempt.priority,
             expiration: attempt.expiration,
             apnsID: PushComposer.apnsID(message.receipt.id, attempt.kind, account, attempt.installation),
-            collapseID: isActivity ? PushIdentifiers.collapseID(messageID: message.receipt.id) : fallbackCollapseID(account),
+            collapseID: isActivity
+                ? PushIdentifiers.collapseID(messageID: message.receipt.id) : fallbackCollapseID(account),
             payload: payload,
         )
     }

@@ -26,10 +26,12 @@ enum PushVerdict: Sendable, Equatable {
         switch reaction {
         case .accepted: .accepted
         case .tokenDead(let milliseconds):
-            .dead(invalidSince: milliseconds.flatMap { milliseconds in
-                let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
-                return overflow ? nil : UnixTime(microseconds: microseconds)
-            })
+            .dead(
+                invalidSince: milliseconds.flatMap { milliseconds in
+                    let (microseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1000)
+                    return overflow ? nil : UnixTime(microseconds: microseconds)
+                }
+            )
         case .suspectToken: .tryOtherEnvironment
         case .wrongTopic, .payloadTooLarge, .requestFault: .refused
         case .configurationFault: .hold

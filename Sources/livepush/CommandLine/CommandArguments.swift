@@ -108,7 +108,9 @@ struct CommandArguments {
     /// LIVEPUSH_MASTER_KEY. Only from the environment: a command line can be read by every user of the machine.
     func masterKey() throws(UsageError) -> String {
         guard let key = environment["LIVEPUSH_MASTER_KEY"], !key.isEmpty else {
-            throw UsageError("LIVEPUSH_MASTER_KEY is needed in the environment (make one with: openssl rand -base64 32)")
+            throw UsageError(
+                "LIVEPUSH_MASTER_KEY is needed in the environment (make one with: openssl rand -base64 32)"
+            )
         }
         return key
     }

@@ -74,7 +74,9 @@ enum CertificateAddCommand: Command {
         } catch let error as CommandFailure where error.description.contains("23503") {
             throw CommandFailure("there is no app \(id); add it first: livepush app add --sdk-app-id \(id) ...")
         }
-        StandardOutput.write("Certificate \(business) of app \(id) is set up. Running gateways follow within 5 seconds.\n")
+        StandardOutput.write(
+            "Certificate \(business) of app \(id) is set up. Running gateways follow within 5 seconds.\n"
+        )
     }
 
     private static func isBundleID(_ text: String) -> Bool {

@@ -46,7 +46,9 @@ enum PlainHTTPClient {
         defer { close(descriptor) }
         var sent = 0
         while sent < request.count {
-            let count = request[sent...].withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            let count = request[sent...].withUnsafeBytes {
+                send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            }
             guard count > 0 else { throw CommandFailure("\(host):\(port): the connection was closed") }
             sent += count
         }

@@ -42,7 +42,8 @@ enum SendCommand: Command {
             expire: 300,
             now: Int64(time(nil)),
         )
-        let query = "sdkappid=\(id)&identifier=\(percentEncoded(administrator))&usersig=\(percentEncoded(signature))"
+        let query =
+            "sdkappid=\(id)&identifier=\(percentEncoded(administrator))&usersig=\(percentEncoded(signature))"
             + "&random=\(UInt32.random(in: 0...UInt32.max))&contenttype=json"
         let url = arguments.text("url") ?? "http://127.0.0.1:8080"
         let answer = try await PlainHTTPClient.post(url, path: "/v4/openim/batchsendmsg?\(query)", body: body)

@@ -10,9 +10,21 @@ enum SimulatorCommand: Command {
         GET /pushes shows what arrived, POST /tokens says how a token behaves, POST /keys registers a signing key.
         """
     static let options = [
-        CommandOption(name: "listen-production", kind: .value("HOST:PORT"), help: "TLS port; 127.0.0.1:0 (free) if absent"),
-        CommandOption(name: "listen-sandbox", kind: .value("HOST:PORT"), help: "TLS port; 127.0.0.1:0 (free) if absent"),
-        CommandOption(name: "listen-control", kind: .value("HOST:PORT"), help: "HTTP port; 127.0.0.1:0 (free) if absent"),
+        CommandOption(
+            name: "listen-production",
+            kind: .value("HOST:PORT"),
+            help: "TLS port; 127.0.0.1:0 (free) if absent"
+        ),
+        CommandOption(
+            name: "listen-sandbox",
+            kind: .value("HOST:PORT"),
+            help: "TLS port; 127.0.0.1:0 (free) if absent"
+        ),
+        CommandOption(
+            name: "listen-control",
+            kind: .value("HOST:PORT"),
+            help: "HTTP port; 127.0.0.1:0 (free) if absent"
+        ),
         CommandOption(
             name: "ca-file",
             kind: .value("FILE"),

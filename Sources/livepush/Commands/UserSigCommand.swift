@@ -12,7 +12,11 @@ enum UserSigCommand: Command {
     static let options = [
         CommandOption.databaseURL, CommandOption.sdkAppID,
         CommandOption(name: "identifier", kind: .value("ACCOUNT"), help: "the account it is for"),
-        CommandOption(name: "expire", kind: .value("SECONDS"), help: "how long it is good; 15552000 (180 days) if absent"),
+        CommandOption(
+            name: "expire",
+            kind: .value("SECONDS"),
+            help: "how long it is good; 15552000 (180 days) if absent"
+        ),
     ]
 
     static func run(_ arguments: CommandArguments) async throws {

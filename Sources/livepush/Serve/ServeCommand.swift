@@ -14,7 +14,11 @@ enum ServeCommand: Command {
         """
     static let options = [
         CommandOption.databaseURL,
-        CommandOption(name: "listen", kind: .value("HOST:PORT"), help: "127.0.0.1:8080 if absent; port 0 takes a free one"),
+        CommandOption(
+            name: "listen",
+            kind: .value("HOST:PORT"),
+            help: "127.0.0.1:8080 if absent; port 0 takes a free one"
+        ),
         CommandOption(name: "lanes", kind: .value("N"), help: "threads; one less than the machine has cores if absent"),
         CommandOption(
             name: "apns-production",
@@ -33,7 +37,11 @@ enum ServeCommand: Command {
         ),
         CommandOption(name: "apns-connect-timeout", kind: .value("SECONDS"), help: "TCP and TLS; 10 if absent"),
         CommandOption(name: "apns-request-timeout", kind: .value("SECONDS"), help: "for APNs' answer; 20 if absent"),
-        CommandOption(name: "apns-ping-interval", kind: .value("SECONDS"), help: "idle time before a PING; 30 if absent"),
+        CommandOption(
+            name: "apns-ping-interval",
+            kind: .value("SECONDS"),
+            help: "idle time before a PING; 30 if absent"
+        ),
         CommandOption(name: "apns-ping-timeout", kind: .value("SECONDS"), help: "for the PING's answer; 10 if absent"),
         CommandOption(name: "apns-connections", kind: .value("N"), help: "per signing key and lane; 2 if absent"),
         CommandOption(
@@ -51,7 +59,11 @@ enum ServeCommand: Command {
             kind: .value("SECONDS"),
             help: "delay after a fault that you have to mend, such as a refused key; 30 if absent",
         ),
-        CommandOption(name: "poll-interval", kind: .value("SECONDS"), help: "how often due work is looked for; 0.25 if absent"),
+        CommandOption(
+            name: "poll-interval",
+            kind: .value("SECONDS"),
+            help: "how often due work is looked for; 0.25 if absent"
+        ),
         CommandOption(name: "heartbeat-interval", kind: .value("SECONDS"), help: "2 if absent"),
         CommandOption(
             name: "takeover-after",
@@ -75,7 +87,11 @@ enum ServeCommand: Command {
         ),
         CommandOption(name: "head-timeout", kind: .value("SECONDS"), help: "for a request's whole head; 10 if absent"),
         CommandOption(name: "body-timeout", kind: .value("SECONDS"), help: "for a request's whole body; 30 if absent"),
-        CommandOption(name: "maximum-connections", kind: .value("N"), help: "HTTP connections per lane; 10000 if absent"),
+        CommandOption(
+            name: "maximum-connections",
+            kind: .value("N"),
+            help: "HTTP connections per lane; 10000 if absent"
+        ),
         CommandOption(
             name: "drain-grace",
             kind: .value("SECONDS"),

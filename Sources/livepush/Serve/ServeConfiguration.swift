@@ -14,7 +14,9 @@ struct ServeConfiguration: Sendable {
     let logLevel: Logger.Level
 
     init(_ arguments: CommandArguments) throws {
-        listen = try ServeConfiguration.usage { try ListenAddress(parsing: arguments.text("listen") ?? "127.0.0.1:8080") }
+        listen = try ServeConfiguration.usage {
+            try ListenAddress(parsing: arguments.text("listen") ?? "127.0.0.1:8080")
+        }
         let cores = Int64(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         lanes = Int(try arguments.integer("lanes", in: 1...256) ?? max(1, cores - 1))
         gateway = try ServeConfiguration.gateway(arguments)
@@ -58,7 +60,8 @@ struct ServeConfiguration: Sendable {
         instance.heartbeatInterval = try arguments.duration("heartbeat-interval") ?? instance.heartbeatInterval
         instance.takeoverAfter = try arguments.duration("takeover-after") ?? instance.takeoverAfter
         instance.sendStopAfter = try arguments.duration("send-stop-after") ?? instance.sendStopAfter
-        guard instance.sendStopAfter < instance.takeoverAfter, instance.heartbeatInterval < instance.sendStopAfter else {
+        guard instance.sendStopAfter < instance.takeoverAfter, instance.heartbeatInterval < instance.sendStopAfter
+        else {
             throw UsageError("--heartbeat-interval must be below --send-stop-after, and that below --takeover-after")
         }
         gateway.instance = instance
