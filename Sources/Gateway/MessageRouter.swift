@@ -146,7 +146,7 @@ final class MessageRouter: MessageGateway {
         var parts = [batch]
         while let part = parts.popLast() {
             let recipients = part.reduce(0) { $0 + $1.message.order.recipients.count }
-            let owner = engine.hasRoom(for: recipients) ? instance.id(at: .now) : nil
+            let owner = recipients <= engine.room ? instance.id(at: .now) : nil
             do throws(PostgresError) {
                 let receipts = try await store.accept(part.map(\.message), owner: owner)
                 for (entry, receipt) in zip(part, receipts) {

@@ -35,6 +35,20 @@ public final class ApplicationDirectory: Sendable {
 
     var current: Snapshot { state.withLock { $0.snapshot } }
 
+    /// A message with what is configured for its app now.
+    func underWay(_ receipt: AcceptedMessage, _ order: PushOrder, deadline: UnixTime) -> MessageUnderWay {
+        let configured = current
+        return MessageUnderWay(
+            receipt: receipt,
+            order: order,
+            deadline: deadline,
+            // An app that was removed has no registrations and no certificates left: nothing can be sent.
+            application: configured.applications[order.sdkAppID]
+                ?? Application(sdkAppID: order.sdkAppID, secretKey: [], administrators: []),
+            certificates: configured.certificates[order.sdkAppID] ?? [:],
+        )
+    }
+
     /// Reads what is configured. A row that cannot be used is left out and logged once for each change.
     ///
     /// - Returns: keys that are not used any more, whose connections can be closed.

@@ -9,16 +9,6 @@ import PostgresClient
 /// Each kind of SQL has a queue and a task that takes from it whatever is there in one statement, so that work that
 /// arrives while a statement is under way rides in the next. All of it lives on one lane's thread.
 final class DeliveryEngine {
-    /// Limits and intervals.
-    struct Configuration: Sendable {
-        var retrySchedule: RetrySchedule = .standard
-        var pollInterval: Duration = .milliseconds(250)
-        /// Recipients that one lane holds in memory; past that, work waits in PostgreSQL.
-        var recipientsInMemory = 20_000
-        /// After so many takeovers a message is quarantined.
-        var takeoverLimit: Int64 = 3
-    }
-
     /// Most recipients in one statement.
     static let batchSize = 1000
 
@@ -26,7 +16,8 @@ final class DeliveryEngine {
     private let client: APNsClient
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
-    private let configuration: Configuration
+    private let retrySchedule: RetrySchedule
+    private let recipientsInMemory: Int
     private let logger: Logger
 
     private var claims = WorkQueue()
@@ -46,14 +37,16 @@ final class DeliveryEngine {
         client: APNsClient,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
-        configuration: Configuration,
+        retrySchedule: RetrySchedule,
+        recipientsInMemory: Int,
         logger: Logger,
     ) {
         self.store = store
         self.client = client
         self.instance = instance
         self.directory = directory
-        self.configuration = configuration
+        self.retrySchedule = retrySchedule
+        self.recipientsInMemory = recipientsInMemory
         self.logger = logger
         self.epoch = instance.epoch
     }
@@ -61,17 +54,14 @@ final class DeliveryEngine {
     /// Recipients whose work is in memory.
     var recipientCount: Int { recipientsUnderWay }
 
-    /// Whether accepted work may be held in memory rather than wait in PostgreSQL.
-    func hasRoom(for recipients: Int) -> Bool {
-        recipientsUnderWay + recipients <= configuration.recipientsInMemory
-    }
+    /// For how many more recipients there is room in memory.
+    var room: Int { max(recipientsInMemory - recipientsUnderWay, 0) }
 
     /// Starts the tasks that run until ``close()``.
     func start(isolation: isolated any Actor = #isolation) {
         run { await $0.claimActivities() }
         run { await $0.lookUpDevices() }
         run { await $0.settle() }
-        run { await $0.poll() }
     }
 
     private func run(
@@ -98,27 +88,20 @@ final class DeliveryEngine {
     /// Begins the delivery of a message that was just accepted, to all its recipients.
     func begin(_ receipt: AcceptedMessage, _ order: PushOrder) {
         let deadline = receipt.acceptedAt + .seconds(order.lifetime)
-        let message = MessageTask(underWay(receipt, order, deadline), isWhole: true, isSuspect: false)
-        begin(message, order.recipients.map { ($0, .none) })
-    }
-
-    private func underWay(_ receipt: AcceptedMessage, _ order: PushOrder, _ deadline: UnixTime) -> MessageUnderWay {
-        let configured = directory.current
-        return MessageUnderWay(
-            receipt: receipt,
-            order: order,
-            deadline: deadline,
-            // An app that was removed has no registrations and no certificates left: nothing can be sent.
-            application: configured.applications[order.sdkAppID]
-                ?? Application(sdkAppID: order.sdkAppID, secretKey: [], administrators: []),
-            certificates: configured.certificates[order.sdkAppID] ?? [:],
+        begin(
+            MessageTask(directory.underWay(receipt, order, deadline: deadline), isWhole: true),
+            order.recipients.map { ($0, .none) },
+            quarantined: false,
         )
     }
 
-    private func begin(
+    /// Begins or goes on with the delivery to some of a message's recipients.
+    ///
+    /// - Parameter quarantined: nothing is sent; that is written down.
+    func begin(
         _ message: MessageTask,
         _ recipients: [(account: String, progress: RecipientProgress)],
-        quarantined: Bool = false,
+        quarantined: Bool,
     ) {
         message.remaining = recipients.count
         recipientsUnderWay += recipients.count
@@ -204,7 +187,7 @@ final class DeliveryEngine {
             outcome,
             payloadBytes: payloadBytes,
             of: task.message.underWay,
-            schedule: configuration.retrySchedule,
+            schedule: retrySchedule,
             at: currentTime,
             jitter: Double.random(in: 0...1),
         )
@@ -385,91 +368,21 @@ final class DeliveryEngine {
         }
         recipientsUnderWay -= 1
         entry.task.message.remaining -= 1
-        if entry.task.message.remaining == 0, entry.task.message.isSuspect {
-            instance.dismissSuspect()
+        if entry.task.message.remaining == 0 {
+            entry.task.message.isDone()
         }
     }
 
-    // MARK: - The queue in PostgreSQL
+    // MARK: - Ownership
 
-    private func poll() async {
-        while !isClosed {
-            if instance.epoch != epoch {
-                dropWork()
-                epoch = instance.epoch
-            }
-            if let owner = instance.id(at: .now) {
-                do throws(PostgresError) {
-                    try await takeUp(owner)
-                } catch {
-                    logger.warning("queue not read", ["error": .describing(error)])
-                }
-            }
-            try? await Task.sleep(for: configuration.pollInterval)
-        }
-    }
-
-    private func takeUp(_ owner: Int64) async throws(PostgresError) {
-        let room = configuration.recipientsInMemory - recipientsUnderWay
-        let limit = Int64(min(max(room, 0), 200))
-        var isFull = true
-        while isFull, limit > 0, recipientsUnderWay < configuration.recipientsInMemory, !isClosed {
-            let work = try await store.takeDue(owner: owner, limit: limit, suspects: false)
-            for row in work {
-                try await resume(row, owner)
-            }
-            isFull = work.count == limit
-        }
-        guard instance.admitSuspect() else { return }
-        let suspects: [DeliveryStore.DueWork]
-        do throws(PostgresError) {
-            suspects = try await store.takeDue(owner: owner, limit: 1, suspects: true)
-        } catch {
-            instance.dismissSuspect()
-            throw error
-        }
-        guard let suspect = suspects.first else {
-            instance.dismissSuspect()
-            return
-        }
-        try await resume(suspect, owner)
-    }
-
-    private func resume(_ work: DeliveryStore.DueWork, _ owner: Int64) async throws(PostgresError) {
-        let isSuspect = work.takeovers > 0
-        let order: PushOrder
-        do throws(PushOrder.DecodingError) {
-            order = try PushOrder(decoding: work.content)
-        } catch {
-            logger.error(
-                "message not readable by this release; left for a newer one",
-                ["message_id": .integer(work.receipt.id), "key": .string(error.key)],
-            )
-            try await store.postpone(work, owner: owner, reason: "not_readable")
-            if isSuspect { instance.dismissSuspect() }
-            return
-        }
-        let isQuarantined = work.takeovers >= configuration.takeoverLimit
-        if isQuarantined {
-            logger.error(
-                "message quarantined: its instance died with it again and again",
-                ["message_id": .integer(work.receipt.id), "takeovers": .integer(work.takeovers)],
-            )
-        }
-        let underWay = underWay(work.receipt, order, work.deadline)
-        let message = MessageTask(underWay, isWhole: work.account == nil, isSuspect: isSuspect)
-        if let account = work.account {
-            let progress = work.progress.flatMap(RecipientProgress.init(decoding:)) ?? .none
-            begin(message, [(account, progress)], quarantined: isQuarantined)
-            return
-        }
-        let settled = try await store.recipientsSettled(of: work.receipt)
-        let open = order.recipients.filter { !settled.contains($0) }
-        begin(message, open.map { ($0, .none) }, quarantined: isQuarantined)
-        if open.isEmpty {
-            try await store.settle([], completed: [work.receipt.id], owner: owner, mayBeRepeated: false)
-            if isSuspect { instance.dismissSuspect() }
-        }
+    /// Forgets everything in memory once the instance lost its right to it.
+    ///
+    /// - Returns: whether it did.
+    func followInstance() -> Bool {
+        guard instance.epoch != epoch else { return false }
+        dropWork()
+        epoch = instance.epoch
+        return true
     }
 
     /// Forgets everything in memory: it belongs to another instance now, or will.

@@ -3,16 +3,16 @@ final class MessageTask {
     let underWay: MessageUnderWay
     /// Whether it came as the whole message, so that its row goes with its last recipient.
     let isWhole: Bool
-    /// Whether its instance died before; such messages run one at a time.
-    let isSuspect: Bool
+    /// Called when no recipient is left in memory.
+    let isDone: () -> Void
     var composer: PushComposer
     /// Recipients that are not settled.
     var remaining = 0
 
-    init(_ underWay: MessageUnderWay, isWhole: Bool, isSuspect: Bool) {
+    init(_ underWay: MessageUnderWay, isWhole: Bool, isDone: @escaping () -> Void = {}) {
         self.underWay = underWay
         self.isWhole = isWhole
-        self.isSuspect = isSuspect
+        self.isDone = isDone
         self.composer = PushComposer(underWay)
     }
 }

@@ -14,6 +14,7 @@ public final class GatewayLane {
 
     private let router: MessageRouter
     private let engine: DeliveryEngine
+    private let poller: QueuePoller
     private let client: APNsClient
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
@@ -47,16 +48,21 @@ public final class GatewayLane {
         self.backlogLimit = configuration.backlogLimit
         self.store = DeliveryStore(pool: pool)
         self.client = try APNsClient(on: loop, configuration: configuration.apns, tokens: tokens, logger: logger)
-        var delivery = DeliveryEngine.Configuration()
-        delivery.retrySchedule = configuration.retrySchedule
-        delivery.pollInterval = configuration.pollInterval
-        delivery.recipientsInMemory = configuration.recipientsInMemory
         self.engine = DeliveryEngine(
             store: store,
             client: client,
             instance: instance,
             directory: directory,
-            configuration: delivery,
+            retrySchedule: configuration.retrySchedule,
+            recipientsInMemory: configuration.recipientsInMemory,
+            logger: logger,
+        )
+        self.poller = QueuePoller(
+            store: store,
+            engine: engine,
+            instance: instance,
+            directory: directory,
+            interval: configuration.pollInterval,
             logger: logger,
         )
         self.router = MessageRouter(
@@ -75,6 +81,7 @@ public final class GatewayLane {
         pool.start()
         router.start()
         engine.start()
+        poller.start()
     }
 
     /// Keeps the whole process alive: heartbeat, takeover, configuration, partitions. One lane of a process runs it.
@@ -120,6 +127,7 @@ public final class GatewayLane {
     public func close(isLast: Bool) async {
         isClosed = true
         router.close()
+        poller.close()
         engine.close()
         client.close()
         if isLast {

@@ -18,15 +18,14 @@ extension DeliveryStore {
     ///
     /// - Parameters:
     ///   - limit: at most so many rows.
-    ///   - suspects: rows whose instance died with them, instead of the others. They are taken one at a time, so that
-    ///     one that kills its process does not take others with it again.
+    ///   - suspects: rows whose instances died with them twice or more, instead of the others.
     func takeDue(owner: Int64, limit: Int64, suspects: Bool) async throws(PostgresError) -> [DueWork] {
         let result = try await pool.run(
             PostgresStatement(
                 """
                 WITH due AS (
                     SELECT ctid FROM pending
-                    WHERE instance_id IS NULL AND due <= now() AND (takeovers > 0) = $3::boolean
+                    WHERE instance_id IS NULL AND due <= now() AND (takeovers > 1) = $3::boolean
                     ORDER BY due LIMIT $2::bigint
                     FOR UPDATE SKIP LOCKED
                 ), taken AS (

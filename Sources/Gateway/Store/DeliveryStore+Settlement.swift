@@ -172,7 +172,9 @@ extension DeliveryStore {
                     AND (pending.account IS NULL OR pending.account = row.account))
             ON CONFLICT (message_id, account) WHERE account IS NOT NULL DO UPDATE SET
                 instance_id = excluded.instance_id, due = excluded.due, attempts = excluded.attempts,
-                reason = excluded.reason, progress = excluded.progress
+                reason = excluded.reason, progress = excluded.progress,
+                -- It did not kill this instance.
+                takeovers = 0
             """,
             [
                 .integer(owner),

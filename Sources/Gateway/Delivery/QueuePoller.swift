@@ -1,0 +1,159 @@
+import Logging
+import PostgresClient
+
+/// Takes up what is due in the table `pending`: retries, what did not fit into memory, and what a dead instance left.
+final class QueuePoller {
+    /// Most rows in one statement.
+    private static let batchSize = 200
+    /// After so many takeovers a message is quarantined.
+    private static let takeoverLimit: Int64 = 3
+
+    private let store: DeliveryStore
+    private let engine: DeliveryEngine
+    private let instance: GatewayInstance
+    private let directory: ApplicationDirectory
+    private let interval: Duration
+    private let logger: Logger
+    private let suspectDone = Signal()
+    private var suspectIsUnderWay = false
+    private var isClosed = false
+
+    /// - Parameter interval: how often due rows are looked for.
+    init(
+        store: DeliveryStore,
+        engine: DeliveryEngine,
+        instance: GatewayInstance,
+        directory: ApplicationDirectory,
+        interval: Duration,
+        logger: Logger,
+    ) {
+        self.store = store
+        self.engine = engine
+        self.instance = instance
+        self.directory = directory
+        self.interval = interval
+        self.logger = logger
+    }
+
+    /// Starts the tasks that run until ``close()``.
+    func start(isolation: isolated any Actor = #isolation) {
+        Task {
+            _ = isolation
+            await self.pollDue()
+        }
+        Task {
+            _ = isolation
+            await self.pollSuspects()
+        }
+    }
+
+    /// Lets the tasks end.
+    func close() {
+        isClosed = true
+        suspectDone.set()
+    }
+
+    // MARK: - Polling
+
+    private func pollDue() async {
+        while !isClosed {
+            if engine.followInstance(), suspectIsUnderWay {
+                suspectDone.set()
+            }
+            do throws(PostgresError) {
+                try await takeDue()
+            } catch {
+                logger.warning("queue not read", ["error": .describing(error)])
+            }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    private func takeDue() async throws(PostgresError) {
+        while !isClosed, let owner = instance.id(at: .now), engine.room > 0 {
+            let limit = min(engine.room, QueuePoller.batchSize)
+            let work = try await store.takeDue(owner: owner, limit: Int64(limit), suspects: false)
+            for row in work {
+                try await resume(row, owner) {}
+            }
+            guard work.count == limit else { return }
+        }
+    }
+
+    /// Messages whose instances died with them twice run one at a time in a process, so that one that kills it takes no
+    /// other with it: the third takeover finds the culprit alone.
+    private func pollSuspects() async {
+        while !isClosed {
+            do throws(PostgresError) {
+                if let owner = instance.id(at: .now), instance.admitSuspect() {
+                    if try await takeSuspect(owner) { continue }
+                    instance.dismissSuspect()
+                }
+            } catch {
+                instance.dismissSuspect()
+                logger.warning("queue not read", ["error": .describing(error)])
+            }
+            try? await Task.sleep(for: interval)
+        }
+    }
+
+    /// - Returns: whether there was one; it is done then.
+    private func takeSuspect(_ owner: Int64) async throws(PostgresError) -> Bool {
+        guard let suspect = try await store.takeDue(owner: owner, limit: 1, suspects: true).first else { return false }
+        let (instance, suspectDone) = (instance, suspectDone)
+        suspectIsUnderWay = true
+        defer { suspectIsUnderWay = false }
+        try await resume(suspect, owner) {
+            instance.dismissSuspect()
+            suspectDone.set()
+        }
+        await suspectDone.wait()
+        return true
+    }
+
+    // MARK: - Resuming
+
+    /// - Parameter isDone: called once nothing of the row is in memory any more.
+    private func resume(
+        _ work: DeliveryStore.DueWork,
+        _ owner: Int64,
+        isDone: @escaping () -> Void,
+    ) async throws(PostgresError) {
+        let order: PushOrder
+        do throws(PushOrder.DecodingError) {
+            order = try PushOrder(decoding: work.content)
+        } catch {
+            logger.error(
+                "message not readable by this release; left for a newer one",
+                ["message_id": .integer(work.receipt.id), "key": .string(error.key)],
+            )
+            try await store.postpone(work, owner: owner, reason: "not_readable")
+            isDone()
+            return
+        }
+        let isQuarantined = work.takeovers >= QueuePoller.takeoverLimit
+        if isQuarantined {
+            logger.error(
+                "message quarantined: its instance died with it again and again",
+                ["message_id": .integer(work.receipt.id), "takeovers": .integer(work.takeovers)],
+            )
+        }
+        let underWay = directory.underWay(work.receipt, order, deadline: work.deadline)
+        let message = MessageTask(underWay, isWhole: work.account == nil, isDone: isDone)
+        if let account = work.account {
+            let progress = work.progress.flatMap(RecipientProgress.init(decoding:)) ?? .none
+            engine.begin(message, [(account, progress)], quarantined: isQuarantined)
+            return
+        }
+        let settled = try await store.recipientsSettled(of: work.receipt)
+        // Another instance's by now, if this one came back under a new id meanwhile.
+        guard instance.id(at: .now) == owner else { return isDone() }
+        let open = order.recipients.filter { !settled.contains($0) }
+        if open.isEmpty {
+            try await store.settle([], completed: [work.receipt.id], owner: owner, mayBeRepeated: false)
+            isDone()
+        } else {
+            engine.begin(message, open.map { ($0, .none) }, quarantined: isQuarantined)
+        }
+    }
+}
