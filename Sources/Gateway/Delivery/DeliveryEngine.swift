@@ -89,7 +89,7 @@ final class DeliveryEngine {
     func begin(_ receipt: AcceptedMessage, _ order: PushOrder) {
         let deadline = receipt.acceptedAt + .seconds(order.lifetime)
         begin(
-            MessageTask(directory.underWay(receipt, order, deadline: deadline), isWhole: true),
+            MessageTask(directory.underWay(receipt, order, deadline: deadline), isWhole: true, isShared: false),
             order.recipients.map { ($0, .none) },
             quarantined: false,
         )
@@ -136,6 +136,7 @@ final class DeliveryEngine {
                 push(attempt, task)
             }
         case .settle(let settlement):
+            if case .finished = settlement.next {} else { task.message.isShared = true }
             settlements.append(SettlementEntry(task: task, settlement: settlement))
             settleSignal.set()
         }
@@ -319,6 +320,7 @@ final class DeliveryEngine {
                 try await store.settle(
                     current.map(\.row),
                     completed: completed(by: current),
+                    shared: shared(by: current),
                     owner: owner,
                     mayBeRepeated: settlementsMayRepeat,
                 )
@@ -359,9 +361,14 @@ final class DeliveryEngine {
             .map { $0.message.underWay.receipt.id }
     }
 
+    private func shared(by entries: [SettlementEntry]) -> [Int64] {
+        Array(Set(entries.filter { $0.task.message.isShared }.map { $0.task.message.underWay.receipt.id }))
+    }
+
     private func settled(_ entry: SettlementEntry) {
         guard isCurrent(entry.task) else { return }
         guard entry.isLast else {
+            entry.task.hasRow = true
             let action = entry.task.delivery.start(of: entry.task.message.underWay, at: currentTime)
             perform(action, entry.task)
             return
@@ -413,6 +420,7 @@ private struct SettlementEntry {
             laID: message.order.activity?.laID,
             event: message.order.activity?.content.event,
             deadline: message.deadline,
+            hasRow: task.hasRow,
             settlement: settlement,
         )
     }

@@ -139,7 +139,7 @@ final class QueuePoller {
             )
         }
         let underWay = directory.underWay(work.receipt, order, deadline: work.deadline)
-        let message = MessageTask(underWay, isWhole: work.account == nil, isDone: isDone)
+        let message = MessageTask(underWay, isWhole: work.account == nil, isShared: true, isDone: isDone)
         if let account = work.account {
             let progress = work.progress.flatMap(RecipientProgress.init(decoding:)) ?? .none
             engine.begin(message, [(account, progress)], quarantined: isQuarantined)
@@ -150,7 +150,8 @@ final class QueuePoller {
         guard instance.id(at: .now) == owner else { return isDone() }
         let open = order.recipients.filter { !settled.contains($0) }
         if open.isEmpty {
-            try await store.settle([], completed: [work.receipt.id], owner: owner, mayBeRepeated: false)
+            let id = work.receipt.id
+            try await store.settle([], completed: [id], shared: [id], owner: owner, mayBeRepeated: false)
             isDone()
         } else {
             engine.begin(message, open.map { ($0, .none) }, quarantined: isQuarantined)

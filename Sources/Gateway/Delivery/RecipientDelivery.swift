@@ -27,6 +27,8 @@ struct RecipientDelivery: Sendable {
     private struct UnderWay: Sendable {
         var attempt: PushAttempt
         var otherDestinations: ArraySlice<PushDestination>
+        /// The environment that the registration named before.
+        let known: APNsEnvironment?
     }
 
     init(progress: RecipientProgress = .none) {
@@ -109,7 +111,9 @@ struct RecipientDelivery: Sendable {
         switch PushVerdict.of(outcome) {
         case .accepted:
             settle(index, as: .acceptedByAPNs)
-            correct(pushed, .rememberEnvironment(pushed.attempt.destination.environment))
+            if pushed.known != pushed.attempt.destination.environment {
+                correct(pushed, .rememberEnvironment(pushed.attempt.destination.environment))
+            }
             if pushed.attempt.kind == .activity, message.order.activity?.content.event == .end {
                 correct(pushed, .endAccepted)
             }
@@ -337,7 +341,7 @@ struct RecipientDelivery: Sendable {
             return []
         }
         let attempt = attempt(first)
-        underWay[index] = UnderWay(attempt: attempt, otherDestinations: destinations.dropFirst())
+        underWay[index] = UnderWay(attempt: attempt, otherDestinations: destinations.dropFirst(), known: known)
         return [attempt]
     }
 

@@ -8,10 +8,14 @@ final class MessageTask {
     var composer: PushComposer
     /// Recipients that are not settled.
     var remaining = 0
+    /// Whether recipients have, had or get pending rows of their own.
+    var isShared: Bool
 
-    init(_ underWay: MessageUnderWay, isWhole: Bool, isDone: @escaping () -> Void = {}) {
+    /// - Parameter isShared: the message comes from the queue, so that recipients may have rows of their own already.
+    init(_ underWay: MessageUnderWay, isWhole: Bool, isShared: Bool, isDone: @escaping () -> Void = {}) {
         self.underWay = underWay
         self.isWhole = isWhole
+        self.isShared = isShared
         self.isDone = isDone
         self.composer = PushComposer(underWay)
     }
@@ -24,12 +28,15 @@ final class RecipientTask {
     /// Of which epoch of the instance it is; older ones are not this process's work any more.
     let epoch: Int
     var delivery: RecipientDelivery
+    /// Whether it has a pending row of its own.
+    var hasRow: Bool
 
     init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ epoch: Int) {
         self.account = account
         self.message = message
         self.delivery = delivery
         self.epoch = epoch
+        self.hasRow = !message.isWhole
     }
 
     /// What it asks of the claim.

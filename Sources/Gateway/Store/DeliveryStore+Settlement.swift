@@ -11,6 +11,8 @@ extension DeliveryStore {
         var laID: String?
         var event: ActivityEvent?
         var deadline: UnixTime
+        /// Whether the recipient has a pending row of its own.
+        var hasRow: Bool
         var settlement: Settlement
     }
 
@@ -21,34 +23,44 @@ extension DeliveryStore {
     /// - Parameters:
     ///   - completed: messages all of whose recipients are settled after this; their rows go, or wait for recipients
     ///     that have rows of their own.
+    ///   - shared: messages of which recipients have, had or get rows of their own. Whoever finishes the last of those
+    ///     takes the message's row away, so the row is locked first: of two that finish at the same time, the second
+    ///     must see what the first did.
     ///   - mayBeRepeated: the same entries may have been written before, by a unit whose outcome is unknown.
     func settle(
         _ entries: [Entry],
         completed: [Int64],
+        shared: [Int64],
         owner: Int64,
         mayBeRepeated: Bool,
     ) async throws(PostgresError) {
         // The order of keys, as everywhere: see the claim.
         let entries = entries.sorted { ($0.receipt.id, $0.account) < ($1.receipt.id, $1.account) }
-        let recipientRows = entries.filter {
-            if case .finished = $0.settlement.next { false } else { true }
-        }
-        let messages = Array(Set(entries.map(\.receipt.id)).union(completed)).sorted()
+        let finished = entries.filter { if case .finished = $0.settlement.next { true } else { false } }
+        let unfinished = entries.filter { if case .finished = $0.settlement.next { false } else { true } }
+        let shared = shared.sorted()
         var unit = corrections(of: entries)
-        unit.append(
-            PostgresStatement(
-                "SELECT message_id FROM pending WHERE account IS NULL AND message_id = ANY($1::bigint[]) ORDER BY message_id FOR UPDATE",
-                [.integers(messages)],
+        if !shared.isEmpty {
+            unit.append(
+                PostgresStatement(
+                    """
+                    SELECT FROM pending WHERE account IS NULL AND message_id = ANY($1::bigint[])
+                    ORDER BY message_id FOR UPDATE
+                    """,
+                    [.integers(shared)],
+                )
             )
-        )
-        if entries.contains(where: { if case .finished = $0.settlement.next { true } else { false } }) {
-            unit.append(deliveries(of: entries, owner: owner, mayBeRepeated: mayBeRepeated))
-            unit.append(removal(of: entries, owner: owner))
         }
-        if !recipientRows.isEmpty {
-            unit.append(waiting(recipientRows, owner: owner))
+        if !finished.isEmpty {
+            unit.append(deliveries(of: finished, owner: owner, mayBeRepeated: mayBeRepeated))
         }
-        unit.append(contentsOf: completion(of: messages, completed: completed, owner: owner))
+        if finished.contains(where: \.hasRow) {
+            unit.append(removal(of: finished.filter(\.hasRow), owner: owner))
+        }
+        if !unfinished.isEmpty {
+            unit.append(waiting(unfinished, owner: owner))
+        }
+        unit.append(contentsOf: completion(of: shared, completed: completed, owner: owner))
         _ = try await pool.run(unit)
     }
 
@@ -122,7 +134,6 @@ extension DeliveryStore {
     }
 
     private func removal(of entries: [Entry], owner: Int64) -> PostgresStatement {
-        let finished = entries.filter { if case .finished = $0.settlement.next { true } else { false } }
         return PostgresStatement(
             """
             DELETE FROM pending USING unnest($1::bigint[], $2::text[]) AS done (message_id, account)
@@ -130,8 +141,8 @@ extension DeliveryStore {
                 AND pending.instance_id = $3::bigint
             """,
             [
-                .integers(finished.map(\.receipt.id)),
-                .texts(finished.map(\.account)),
+                .integers(entries.map(\.receipt.id)),
+                .texts(entries.map(\.account)),
                 .integer(owner),
             ],
         )
@@ -194,26 +205,35 @@ extension DeliveryStore {
 
     /// Removes the rows of whole messages of which nothing is left; a completed message with waiting recipients keeps
     /// its row, which holds the content, until the last of them is done.
-    private func completion(of messages: [Int64], completed: [Int64], owner: Int64) -> [PostgresStatement] {
-        [
-            PostgresStatement(
-                """
-                DELETE FROM pending WHERE account IS NULL AND message_id = ANY($1::bigint[])
-                    AND (due = 'infinity' OR (instance_id = $3::bigint AND message_id = ANY($2::bigint[])))
-                    AND NOT EXISTS (
-                        SELECT FROM pending AS recipient
-                        WHERE recipient.message_id = pending.message_id AND recipient.account IS NOT NULL)
-                """,
-                [.integers(messages), .integers(completed), .integer(owner)],
-            ),
-            PostgresStatement(
-                """
-                UPDATE pending SET instance_id = NULL, due = 'infinity', reason = 'recipients_wait'
-                WHERE account IS NULL AND instance_id = $2::bigint AND message_id = ANY($1::bigint[])
-                """,
-                [.integers(completed), .integer(owner)],
-            ),
-        ]
+    private func completion(of shared: [Int64], completed: [Int64], owner: Int64) -> [PostgresStatement] {
+        var statements: [PostgresStatement] = []
+        if !completed.isEmpty || !shared.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    DELETE FROM pending WHERE account IS NULL AND message_id = ANY($1::bigint[] || $2::bigint[])
+                        AND (due = 'infinity' OR (instance_id = $3::bigint AND message_id = ANY($1::bigint[])))
+                        AND NOT EXISTS (
+                            SELECT FROM pending AS recipient
+                            WHERE recipient.message_id = pending.message_id AND recipient.account IS NOT NULL)
+                    """,
+                    [.integers(completed), .integers(shared), .integer(owner)],
+                )
+            )
+        }
+        let kept = Set(shared).intersection(completed).sorted()
+        if !kept.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE pending SET instance_id = NULL, due = 'infinity', reason = 'recipients_wait'
+                    WHERE account IS NULL AND instance_id = $2::bigint AND message_id = ANY($1::bigint[])
+                    """,
+                    [.integers(kept), .integer(owner)],
+                )
+            )
+        }
+        return statements
     }
 
     // MARK: - Corrections
