@@ -61,7 +61,8 @@ class Connection:
         self.raw, self.context, self.number = raw, context, number
         self.open = collections.OrderedDict()
         self.requests = self.answered = self.most_open = 0
-        self.limit, self.refused_reason, self.went_away = 1, None, False
+        self.limit = self.announced = 1
+        self.refused_reason, self.went_away = None, False
         self.waiting = []
 
     def run(self):
@@ -141,6 +142,9 @@ class Connection:
             self.open.pop(event.stream_id, None)
             self.waiting = [stream for stream in self.waiting if stream != event.stream_id]
             say(reset=event.stream_id, code=int(event.error_code))
+        elif isinstance(event, h2.events.SettingsAcknowledged):
+            if self.limit > self.announced:
+                self.limit, self.most_open = self.announced, 0
         elif isinstance(event, h2.events.PingReceived):
             say(ping=self.number)
         return False
@@ -210,11 +214,11 @@ class Connection:
                 body["timestamp"] = 1796007172000
             self.http.send_data(stream, json.dumps(body).encode(), end_stream=True)
         self.answered += 1
-        if status == 200 and self.limit == 1 and self.answered == 1:
+        if status == 200 and self.answered == 1:
             self.announce(options["streams"])
-        if options["lowerTo"] is not None and self.answered >= options["lowerAfter"] and self.limit != options["lowerTo"]:
+        if options["lowerTo"] is not None and self.answered >= options["lowerAfter"] and self.announced != options["lowerTo"]:
             self.announce(options["lowerTo"])
-            say(lowered=self.limit)
+            say(lowered=self.announced)
         self.flush()
 
     def refuse(self, stream):
@@ -224,8 +228,9 @@ class Connection:
         self.flush()
 
     def announce(self, limit):
-        self.limit = limit
-        self.most_open = min(self.most_open, limit)
+        # What the client sent before it could know of a lower limit is not to be refused.
+        self.announced = limit
+        self.limit = max(self.limit, limit)
         self.flush()
         self.write(SettingsFrame(0, settings={MAX_CONCURRENT_STREAMS: limit}).serialize())
 
