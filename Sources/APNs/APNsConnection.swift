@@ -174,7 +174,8 @@ final class APNsConnection: TLSStream.Owner {
         }
         handleEvents(of: session)
         if let violation {
-            end(APNsFailure(.connectionLost, detail: "\(endpoint): HTTP/2: \(violation)"))
+            let reason = phase == .draining ? drainReason : "HTTP/2: \(violation)"
+            end(APNsFailure(.connectionLost, detail: "\(endpoint): \(reason)"))
             return
         }
         if phase != .ended {

@@ -59,7 +59,7 @@ public struct APNsEndpoint: Sendable, Hashable, CustomStringConvertible {
         return port == 443 ? name : "\(name):\(port)"
     }
 
-    /// For people.
+    /// `HOST:PORT`, for logs.
     public var description: String {
         host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
@@ -80,6 +80,6 @@ public struct APNsEndpointError: Error, Sendable, Equatable, CustomStringConvert
     /// What is wrong with it.
     public let reason: String
 
-    /// For people.
+    /// What was expected, and what is wrong. Does not repeat the text.
     public var description: String { "expected https://HOST[:PORT]: \(reason)" }
 }

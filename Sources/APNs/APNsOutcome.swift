@@ -69,7 +69,7 @@ public struct APNsFailure: Error, Sendable, Equatable, CustomStringConvertible {
     /// The word in delivery rows.
     public var reason: String { kind.rawValue }
 
-    /// The kind and the detail.
+    /// The word with the detail.
     public var description: String { detail.isEmpty ? kind.rawValue : "\(kind.rawValue): \(detail)" }
 }
 

@@ -25,7 +25,7 @@ public struct APNsSigningKey: Sendable, Hashable, CustomStringConvertible {
     /// The key as PKCS#8 PEM, for storage. Never log it.
     public var canonicalPEM: [UInt8] { privateKey.canonicalPEM }
 
-    /// Names the key and never shows it.
+    /// The two ids, never the key.
     public var description: String { "APNs key \(keyID) of team \(teamID)" }
 
     /// Every push looks its connections up by the key: the two ids tell keys apart well enough for a hash.

@@ -19,7 +19,7 @@ public enum APNsSigningKeyError: Error, Sendable, Equatable, CustomStringConvert
     /// It is a private key of another kind or curve.
     case notP256
 
-    /// What is wrong, naming the field and never a byte of the key.
+    /// The field and what is wrong with it.
     public var description: String {
         switch self {
         case .teamID: "team id: expected 10 characters of A-Z and 0-9"

@@ -22,6 +22,8 @@ final class HTTP2Session {
 
     private let session: OpaquePointer
     private var events: [Event] = []
+    /// nil once the first frame has come.
+    private var opening: OpeningFrame? = OpeningFrame()
 
     /// nil where there is no memory.
     init?() {
@@ -131,6 +133,26 @@ final class HTTP2Session {
     ///
     /// - Returns: what is wrong with them; nil if nothing is.
     func receive(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
+        guard var opening else { return hand(bytes) }
+        let result = opening.receive(bytes)
+        self.opening = opening
+        switch result {
+        case .incomplete:
+            return nil
+        case .usual(let bytes):
+            self.opening = nil
+            return bytes.withUnsafeBufferPointer { hand($0) }
+        case .goAway(let lastStream, let code, let debugData):
+            self.opening = nil
+            events.append(.goAway(code: code, debugData: debugData))
+            for stream in pushes.keys.sorted() where stream > lastStream {
+                ended(stream, NGHTTP2_REFUSED_STREAM.rawValue)
+            }
+            return "GOAWAY came instead of SETTINGS"
+        }
+    }
+
+    private func hand(_ bytes: UnsafeBufferPointer<UInt8>) -> String? {
         let count = nghttp2_session_mem_recv(session, bytes.baseAddress, bytes.count)
         guard count >= 0 else { return HTTP2Session.text(of: count) }
         return nil

@@ -33,6 +33,6 @@ public enum ProviderToken {
 
 /// OpenSSL could not sign a provider token.
 public struct ProviderTokenError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong.
+    /// What failed. Holds no key.
     public var description: String { "the provider token could not be signed" }
 }

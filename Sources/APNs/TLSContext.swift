@@ -21,7 +21,7 @@ final class TLSContext {
             SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
         else { throw APNsFailure(.connectFailed, detail: "OpenSSL refuses TLS 1.2 or ALPN") }
         if let caFile, SSL_CTX_load_verify_locations(context, caFile, nil) != 1 {
-            let reason = TLSContext.reason(of: ERR_get_error())
+            let reason = TLSContext.reason(of: ERR_get_error()) ?? "cannot be read"
             ERR_clear_error()
             throw APNsFailure(.connectFailed, detail: "the file of certificate authorities \(caFile): \(reason)")
         }
@@ -64,8 +64,8 @@ final class TLSContext {
         return "the certificate does not verify: " + String(cString: X509_verify_cert_error_string(result))
     }
 
-    static func reason(of error: UInt) -> String {
-        guard let text = ERR_reason_error_string(error) else { return "error \(error)" }
-        return String(cString: text)
+    /// nil for what is no error of OpenSSL's own: libevent mixes the results of `SSL_get_error` among them.
+    static func reason(of error: UInt) -> String? {
+        ERR_reason_error_string(error).map { String(cString: $0) }
     }
 }

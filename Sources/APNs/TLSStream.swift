@@ -255,7 +255,7 @@ final class TLSStream {
     private func fault(_ session: OpaquePointer, _ event: OpaquePointer, _ what: Int16, _ errorCode: Int32) -> String {
         let error = bufferevent_get_openssl_error(event)
         if !isOpen, let fault = TLSContext.verificationFault(of: session) { return fault }
-        if error != 0 { return "TLS: " + TLSContext.reason(of: error) }
+        if let reason = TLSContext.reason(of: error) { return "TLS: " + reason }
         if what & Int16(BEV_EVENT_EOF) != 0 || errorCode == 0 { return "closed by the peer" }
         return String(cString: strerror(errorCode))
     }

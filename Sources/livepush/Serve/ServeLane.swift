@@ -93,16 +93,25 @@ actor ServeLane {
         switch request.path {
         case "/healthz": return health(request, isWell: true)
         case "/readyz": return health(request, isWell: state.isReady)
-        default: return .json(404, HTTPServerConfiguration().errorBody(404, "not_found"))
+        default: return ServeLane.error(404, "not_found", "there is no such path")
         }
     }
 
     private func health(_ request: HTTPRequest, isWell: Bool) -> HTTPResponse {
         guard request.method == "GET" || request.method == "HEAD" else {
-            let body = HTTPServerConfiguration().errorBody(405, "method_not_allowed")
-            return .json(405, body, headers: [(name: "Allow", value: "GET, HEAD")])
+            return ServeLane.error(405, "method_not_allowed", "only GET and HEAD are", allow: "GET, HEAD")
         }
         return .json(isWell ? 200 : 503, Array(#"{"status":"\#(isWell ? "ok" : "unavailable")"}"#.utf8))
+    }
+
+    private static func error(
+        _ status: Int,
+        _ code: StaticString,
+        _ message: StaticString,
+        allow: String? = nil,
+    ) -> HTTPResponse {
+        let body = Array(#"{"error":{"code":"\#(code)","message":"\#(message)"}}"#.utf8)
+        return .json(status, body, headers: allow.map { [(name: "Allow", value: $0)] } ?? [])
     }
 
     // MARK: - Draining
