@@ -227,7 +227,8 @@ extension DeliveryStore {
             for correction in entry.settlement.corrections {
                 switch correction.change {
                 case .forget(let until): forgotten.append(entry, correction, time: until)
-                case .rememberEnvironment(let environment): environments.append(entry, correction, text: environment.rawValue)
+                case .rememberEnvironment(let environment):
+                    environments.append(entry, correction, text: environment.rawValue)
                 case .endAccepted: ended.append(entry, correction)
                 case .endGivenUp: givenUp.append(entry, correction)
                 }
