@@ -174,26 +174,19 @@ struct RecipientDelivery: Sendable {
                 )
             )
         }
+        let activityPushes = progress.targets.filter { $0.kind == .activity && $0.state != .settled(.cancelled) }
+        let allAreLost = activityPushes.allSatisfy(\.isLostActivityPush)
         switch progress.stage {
-        case .activity:
-            let pushes = progress.targets.filter { $0.attempts > 0 && $0.state != .settled(.cancelled) }
-            if !pushes.isEmpty, pushes.allSatisfy(\.isLostActivityPush) {
-                progress.stage = .recheck
-                progress.notificationReason = "activity_push_refused"
-                return .settle(Settlement(next: .fallingBack(progress: progress), corrections: takeCorrections()))
-            }
-            let isRouted = progress.targets.contains { $0.state != .settled(.cancelled) }
-            guard !isRouted else { return finish(of: message, adding: nil) }
+        case .activity where activityPushes.isEmpty:
             enterNotificationStage(because: "activity_not_registered")
             return lookUpDevices(of: message)
+        case .activity:
+            guard allAreLost else { return finish(of: message, adding: nil) }
+            progress.stage = .recheck
+            progress.notificationReason = "activity_push_refused"
+            return .settle(Settlement(next: .fallingBack(progress: progress), corrections: takeCorrections()))
         case .recheck:
-            let isDelivered = progress.targets.contains {
-                switch $0.state {
-                case .settled(.acceptedByAPNs), .settled(.superseded), .settled(.activityEnded): true
-                default: false
-                }
-            }
-            guard !isDelivered else { return finish(of: message, adding: nil) }
+            guard allAreLost else { return finish(of: message, adding: nil) }
             progress.stage = .notification
             return lookUpDevices(of: message)
         case .notification:
