@@ -111,7 +111,8 @@ struct RecipientDelivery: Sendable {
             settle(index, as: .acceptedByAPNs)
             correct(pushed, .rememberEnvironment(pushed.attempt.destination.environment))
             if pushed.attempt.kind == .activity, message.order.activity?.content.event == .end {
-                correct(pushed, .endAccepted)
+                // Not by token: the phone may have rotated it while the push was under way.
+                correctEnd(.endAccepted, of: pushed.attempt.installation)
             }
         case .dead(let invalidSince):
             settle(index, as: .tokenDead)
@@ -210,7 +211,7 @@ struct RecipientDelivery: Sendable {
 
     private mutating func finish(of message: MessageUnderWay, adding last: DeliveryRecord?) -> Action {
         if message.order.activity?.content.event == .end {
-            giveUpEnds()
+            giveUpEnds(isCutShort: last?.outcome == .expired || last?.outcome == .quarantined)
         }
         var records = progress.targets.map { target in
             let outcome = if case .settled(let outcome) = target.state { outcome } else { DeliveryOutcome.cancelled }
@@ -423,21 +424,25 @@ struct RecipientDelivery: Sendable {
     }
 
     /// A claimed `end` that APNs did not take must not keep later updates from the activity.
-    private mutating func giveUpEnds() {
+    ///
+    /// - Parameter isCutShort: nothing was tried any more; an instance that died may have claimed what is not known here.
+    private mutating func giveUpEnds(isCutShort: Bool) {
+        if isCutShort {
+            correctEnd(.endGivenUp, of: nil)
+            return
+        }
         for target in progress.targets where target.kind == .activity {
             switch target.state {
             case .settled(.acceptedByAPNs), .settled(.activityEnded), .settled(.superseded): continue
-            default:
-                corrections.append(
-                    RegistrationCorrection(
-                        kind: .activity,
-                        installation: target.installation,
-                        token: nil,
-                        change: .endGivenUp,
-                    )
-                )
+            default: correctEnd(.endGivenUp, of: target.installation)
             }
         }
+    }
+
+    private mutating func correctEnd(_ change: RegistrationCorrection.Change, of installation: String?) {
+        corrections.append(
+            RegistrationCorrection(kind: .activity, installation: installation, token: nil, change: change)
+        )
     }
 
     private mutating func takeCorrections() -> [RegistrationCorrection] {
