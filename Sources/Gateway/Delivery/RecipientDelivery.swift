@@ -27,6 +27,7 @@ struct RecipientDelivery: Sendable {
     private struct UnderWay: Sendable {
         var attempt: PushAttempt
         var otherDestinations: ArraySlice<PushDestination>
+        var knownEnvironment: APNsEnvironment?
     }
 
     init(progress: RecipientProgress = .none) {
@@ -109,7 +110,10 @@ struct RecipientDelivery: Sendable {
         switch PushVerdict.of(outcome) {
         case .accepted:
             settle(index, as: .acceptedByAPNs)
-            correct(pushed, .rememberEnvironment(pushed.attempt.destination.environment))
+            let environment = pushed.attempt.destination.environment
+            if environment != pushed.knownEnvironment {
+                correct(pushed, .rememberEnvironment(environment))
+            }
             if pushed.attempt.kind == .activity, message.order.activity?.content.event == .end {
                 // Not by token: the phone may have rotated it while the push was under way.
                 correctEnd(.endAccepted, of: pushed.attempt.installation)
@@ -331,7 +335,11 @@ struct RecipientDelivery: Sendable {
             return []
         }
         let attempt = attempt(first)
-        underWay[index] = UnderWay(attempt: attempt, otherDestinations: destinations.dropFirst())
+        underWay[index] = UnderWay(
+            attempt: attempt,
+            otherDestinations: destinations.dropFirst(),
+            knownEnvironment: known,
+        )
         return [attempt]
     }
 
