@@ -26,6 +26,7 @@ struct RecipientDelivery: Sendable {
     /// A push that APNs has not answered, and where else it could go.
     private struct UnderWay: Sendable {
         var attempt: PushAttempt
+        var sentAt: UnixTime
         var otherDestinations: ArraySlice<PushDestination>
         var knownEnvironment: APNsEnvironment?
     }
@@ -106,7 +107,7 @@ struct RecipientDelivery: Sendable {
         guard let pushed = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
             return nil
         }
-        record(pushed, outcome, payloadBytes: payloadBytes, index, now)
+        record(pushed, outcome, payloadBytes: payloadBytes, index)
         switch PushVerdict.of(outcome) {
         case .accepted:
             settle(index, as: .acceptedByAPNs)
@@ -120,11 +121,12 @@ struct RecipientDelivery: Sendable {
             }
         case .dead(let invalidSince):
             settle(index, as: .tokenDead)
-            correct(pushed, .forget(registeredUntil: invalidSince ?? progress.targets[index].sentAt ?? now))
+            correct(pushed, .forget(registeredUntil: invalidSince ?? pushed.sentAt))
         case .tryOtherEnvironment:
             if let destination = pushed.otherDestinations.first {
                 var next = pushed
                 next.attempt.destination = destination
+                next.sentAt = now
                 next.otherDestinations = pushed.otherDestinations.dropFirst()
                 underWay[index] = next
                 return .push([next.attempt])
@@ -337,6 +339,7 @@ struct RecipientDelivery: Sendable {
         let attempt = attempt(first)
         underWay[index] = UnderWay(
             attempt: attempt,
+            sentAt: now,
             otherDestinations: destinations.dropFirst(),
             knownEnvironment: known,
         )
@@ -348,7 +351,6 @@ struct RecipientDelivery: Sendable {
         _ outcome: APNsOutcome,
         payloadBytes: Int,
         _ index: Int,
-        _ now: UnixTime,
     ) {
         let attempt = pushed.attempt
         progress.targets[index].environment = attempt.destination.environment
@@ -360,13 +362,13 @@ struct RecipientDelivery: Sendable {
             progress.targets[index].attempts += 1
             progress.targets[index].status = response.status
             progress.targets[index].statusReason = response.reason
-            progress.targets[index].sentAt = now
+            progress.targets[index].sentAt = pushed.sentAt
         case .unanswered(let failure, let mayHaveBeenProcessed):
             progress.targets[index].attempts += 1
             progress.targets[index].status = nil
             progress.targets[index].statusReason = failure.reason
             if mayHaveBeenProcessed {
-                progress.targets[index].sentAt = now
+                progress.targets[index].sentAt = pushed.sentAt
             }
         case .held(let hold):
             progress.targets[index].statusReason = hold.reason
