@@ -173,6 +173,8 @@ extension DeliveryStore {
             ON CONFLICT (message_id, account) WHERE account IS NOT NULL DO UPDATE SET
                 instance_id = excluded.instance_id, due = excluded.due, attempts = excluded.attempts,
                 reason = excluded.reason, progress = excluded.progress
+                -- A repeat of what was written already must not take the row from whoever took it up since.
+                WHERE stored.instance_id = $1::bigint
             """,
             [
                 .integer(owner),
