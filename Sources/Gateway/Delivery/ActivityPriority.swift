@@ -4,7 +4,7 @@ enum ActivityPriority {
     /// Tencent's API.
     static func choose(_ instruction: ActivityInstruction, for application: Application) -> (Int, reason: String) {
         if instruction.content.event == .end { return (10, "end") }
-        if instruction.content.alert != nil { return (10, "alert") }
+        if let alert = instruction.content.alert, !alert.isEmpty { return (10, "alert") }
         if let priority = instruction.priority { return (priority, "caller") }
         if let priority = application.liveActivityPriority { return (priority, "app_setting") }
         return (10, "default")

@@ -26,9 +26,9 @@ struct RecipientDelivery: Sendable {
     /// A push that APNs has not answered, and where else it could go.
     private struct UnderWay: Sendable {
         var attempt: PushAttempt
+        var sentAt: UnixTime
         var otherDestinations: ArraySlice<PushDestination>
-        /// The environment that the registration named before.
-        let known: APNsEnvironment?
+        var knownEnvironment: APNsEnvironment?
     }
 
     init(progress: RecipientProgress = .none) {
@@ -107,23 +107,26 @@ struct RecipientDelivery: Sendable {
         guard let pushed = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
             return nil
         }
-        record(pushed, outcome, payloadBytes: payloadBytes, index, now)
+        record(pushed, outcome, payloadBytes: payloadBytes, index)
         switch PushVerdict.of(outcome) {
         case .accepted:
             settle(index, as: .acceptedByAPNs)
-            if pushed.known != pushed.attempt.destination.environment {
-                correct(pushed, .rememberEnvironment(pushed.attempt.destination.environment))
+            let environment = pushed.attempt.destination.environment
+            if environment != pushed.knownEnvironment {
+                correct(pushed, .rememberEnvironment(environment))
             }
             if pushed.attempt.kind == .activity, message.order.activity?.content.event == .end {
-                correct(pushed, .endAccepted)
+                // Not by token: the phone may have rotated it while the push was under way.
+                correctEnd(.endAccepted, of: pushed.attempt.installation)
             }
         case .dead(let invalidSince):
             settle(index, as: .tokenDead)
-            correct(pushed, .forget(registeredUntil: invalidSince ?? progress.targets[index].sentAt ?? now))
+            correct(pushed, .forget(registeredUntil: invalidSince ?? pushed.sentAt))
         case .tryOtherEnvironment:
             if let destination = pushed.otherDestinations.first {
                 var next = pushed
                 next.attempt.destination = destination
+                next.sentAt = now
                 next.otherDestinations = pushed.otherDestinations.dropFirst()
                 underWay[index] = next
                 return .push([next.attempt])
@@ -178,26 +181,19 @@ struct RecipientDelivery: Sendable {
                 )
             )
         }
+        let activityPushes = progress.targets.filter { $0.kind == .activity && $0.state != .settled(.cancelled) }
+        let allAreLost = activityPushes.allSatisfy(\.isLostActivityPush)
         switch progress.stage {
-        case .activity:
-            let pushes = progress.targets.filter { $0.attempts > 0 && $0.state != .settled(.cancelled) }
-            if !pushes.isEmpty, pushes.allSatisfy(\.isLostActivityPush) {
-                progress.stage = .recheck
-                progress.notificationReason = "activity_push_refused"
-                return .settle(Settlement(next: .fallingBack(progress: progress), corrections: takeCorrections()))
-            }
-            let isRouted = progress.targets.contains { $0.state != .settled(.cancelled) }
-            guard !isRouted else { return finish(of: message, adding: nil) }
+        case .activity where activityPushes.isEmpty:
             enterNotificationStage(because: "activity_not_registered")
             return lookUpDevices(of: message)
+        case .activity:
+            guard allAreLost else { return finish(of: message, adding: nil) }
+            progress.stage = .recheck
+            progress.notificationReason = "activity_push_refused"
+            return .settle(Settlement(next: .fallingBack(progress: progress), corrections: takeCorrections()))
         case .recheck:
-            let isDelivered = progress.targets.contains {
-                switch $0.state {
-                case .settled(.acceptedByAPNs), .settled(.superseded), .settled(.activityEnded): true
-                default: false
-                }
-            }
-            guard !isDelivered else { return finish(of: message, adding: nil) }
+            guard allAreLost else { return finish(of: message, adding: nil) }
             progress.stage = .notification
             return lookUpDevices(of: message)
         case .notification:
@@ -221,7 +217,7 @@ struct RecipientDelivery: Sendable {
 
     private mutating func finish(of message: MessageUnderWay, adding last: DeliveryRecord?) -> Action {
         if message.order.activity?.content.event == .end {
-            giveUpEnds()
+            giveUpEnds(isCutShort: last?.outcome == .expired || last?.outcome == .quarantined)
         }
         var records = progress.targets.map { target in
             let outcome = if case .settled(let outcome) = target.state { outcome } else { DeliveryOutcome.cancelled }
@@ -341,7 +337,12 @@ struct RecipientDelivery: Sendable {
             return []
         }
         let attempt = attempt(first)
-        underWay[index] = UnderWay(attempt: attempt, otherDestinations: destinations.dropFirst(), known: known)
+        underWay[index] = UnderWay(
+            attempt: attempt,
+            sentAt: now,
+            otherDestinations: destinations.dropFirst(),
+            knownEnvironment: known,
+        )
         return [attempt]
     }
 
@@ -350,7 +351,6 @@ struct RecipientDelivery: Sendable {
         _ outcome: APNsOutcome,
         payloadBytes: Int,
         _ index: Int,
-        _ now: UnixTime,
     ) {
         let attempt = pushed.attempt
         progress.targets[index].environment = attempt.destination.environment
@@ -362,13 +362,13 @@ struct RecipientDelivery: Sendable {
             progress.targets[index].attempts += 1
             progress.targets[index].status = response.status
             progress.targets[index].statusReason = response.reason
-            progress.targets[index].sentAt = now
+            progress.targets[index].sentAt = pushed.sentAt
         case .unanswered(let failure, let mayHaveBeenProcessed):
             progress.targets[index].attempts += 1
             progress.targets[index].status = nil
             progress.targets[index].statusReason = failure.reason
             if mayHaveBeenProcessed {
-                progress.targets[index].sentAt = now
+                progress.targets[index].sentAt = pushed.sentAt
             }
         case .held(let hold):
             progress.targets[index].statusReason = hold.reason
@@ -434,21 +434,25 @@ struct RecipientDelivery: Sendable {
     }
 
     /// A claimed `end` that APNs did not take must not keep later updates from the activity.
-    private mutating func giveUpEnds() {
+    ///
+    /// - Parameter isCutShort: nothing was tried any more; an instance that died may have claimed what is not known here.
+    private mutating func giveUpEnds(isCutShort: Bool) {
+        if isCutShort {
+            correctEnd(.endGivenUp, of: nil)
+            return
+        }
         for target in progress.targets where target.kind == .activity {
             switch target.state {
             case .settled(.acceptedByAPNs), .settled(.activityEnded), .settled(.superseded): continue
-            default:
-                corrections.append(
-                    RegistrationCorrection(
-                        kind: .activity,
-                        installation: target.installation,
-                        token: nil,
-                        change: .endGivenUp,
-                    )
-                )
+            default: correctEnd(.endGivenUp, of: target.installation)
             }
         }
+    }
+
+    private mutating func correctEnd(_ change: RegistrationCorrection.Change, of installation: String?) {
+        corrections.append(
+            RegistrationCorrection(kind: .activity, installation: installation, token: nil, change: change)
+        )
     }
 
     private mutating func takeCorrections() -> [RegistrationCorrection] {

@@ -19,7 +19,8 @@ public struct Settlement: Sendable, Equatable {
     public var corrections: [RegistrationCorrection]
 }
 
-/// A change of a registration that APNs' answer asks for. Each applies only to the very token that was pushed to.
+/// A change of a registration that APNs' answer asks for. What is about a token applies only to the very token that was
+/// pushed to; what is about an `end` applies only where this message's `end` was the one claimed.
 public struct RegistrationCorrection: Sendable, Equatable {
     /// What is changed.
     public enum Change: Sendable, Equatable {
@@ -35,9 +36,9 @@ public struct RegistrationCorrection: Sendable, Equatable {
 
     /// Which of the phone's tokens it is.
     public var kind: DeliveryTarget.Kind
-    /// The installation.
-    public var installation: String
-    /// The token that was pushed to; nil where none was known any more.
+    /// The installation; nil: all of the recipient that the change fits.
+    public var installation: String?
+    /// The token that was pushed to; nil where the change is about the activity, whatever its token is now.
     public var token: PushToken?
     /// What is changed.
     public var change: Change

@@ -186,6 +186,8 @@ extension DeliveryStore {
                 reason = excluded.reason, progress = excluded.progress,
                 -- It did not kill this instance.
                 takeovers = 0
+                -- A repeat of what was written already must not take the row from whoever took it up since.
+                WHERE stored.instance_id = $1::bigint
             """,
             [
                 .integer(owner),
@@ -238,8 +240,8 @@ extension DeliveryStore {
 
     // MARK: - Corrections
 
-    /// What the answers taught about registrations. Each statement names the token that was pushed to, so that a
-    /// registration that arrived meanwhile is not touched.
+    /// What the answers taught about registrations. Each statement names the token that was pushed to or the message
+    /// whose `end` was claimed, so that a registration that arrived meanwhile is not touched.
     private func corrections(of entries: [Entry]) -> [PostgresStatement] {
         var forgotten = Corrected()
         var environments = Corrected()
@@ -310,11 +312,13 @@ extension DeliveryStore {
                 PostgresStatement(
                     """
                     UPDATE live_activity AS activity SET ended_at = clock_timestamp()
-                    FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS ended (sdk_app_id, token, message_id)
-                    WHERE activity.sdk_app_id = ended.sdk_app_id AND activity.token = ended.token
-                        AND activity.end_message = ended.message_id
+                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+                        AS ended (sdk_app_id, account, la_id, installation, message_id)
+                    WHERE activity.sdk_app_id = ended.sdk_app_id AND activity.account = ended.account
+                        AND activity.la_id = ended.la_id AND activity.installation = ended.installation
+                        AND activity.end_message = ended.message_id AND activity.ended_at IS NULL
                     """,
-                    ended.tokensAndMessages,
+                    ended.keysAndMessages,
                 )
             )
         }
@@ -326,7 +330,8 @@ extension DeliveryStore {
                     FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
                         AS given_up (sdk_app_id, account, la_id, installation, message_id)
                     WHERE activity.sdk_app_id = given_up.sdk_app_id AND activity.account = given_up.account
-                        AND activity.la_id = given_up.la_id AND activity.installation = given_up.installation
+                        AND activity.la_id = given_up.la_id
+                        AND activity.installation = coalesce(given_up.installation, activity.installation)
                         AND activity.end_message = given_up.message_id AND activity.ended_at IS NULL
                     """,
                     givenUp.keysAndMessages,
@@ -352,18 +357,16 @@ extension DeliveryStore {
 
         private var apps: PostgresParameter { .integers(rows.map(\.entry.sdkAppID)) }
         private var tokens: PostgresParameter { .byteArrays(rows.map { $0.correction.token?.bytes }) }
-        private var messages: PostgresParameter { .integers(rows.map(\.entry.receipt.id)) }
 
         var tokensAndTimes: [PostgresParameter] { [apps, tokens, .timestamps(rows.map { $0.time?.microseconds })] }
         var tokensAndTexts: [PostgresParameter] { [apps, tokens, .texts(rows.map(\.text))] }
-        var tokensAndMessages: [PostgresParameter] { [apps, tokens, messages] }
         var keysAndMessages: [PostgresParameter] {
             [
                 apps,
                 .texts(rows.map(\.entry.account)),
                 .texts(rows.map(\.entry.laID)),
                 .texts(rows.map(\.correction.installation)),
-                messages,
+                .integers(rows.map(\.entry.receipt.id)),
             ]
         }
     }

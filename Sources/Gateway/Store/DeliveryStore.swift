@@ -121,16 +121,17 @@ final class DeliveryStore {
                 ), claimed AS (
                     UPDATE live_activity AS activity SET
                         last_message = greatest(activity.last_message, found.message_id),
-                        -- The same message within 10 s is a resend whose first outcome is unknown: same timestamp.
+                        -- The same message within 10 s is a resend whose first outcome is unknown: same timestamp. An
+                        -- end may be older than the newest update; once claimed, the timestamp is its own.
                         last_timestamp = CASE
-                            WHEN activity.last_message = found.message_id
+                            WHEN found.message_id IN (activity.last_message, activity.end_message)
                                 AND activity.last_sent_at > clock_timestamp() - interval '10 seconds'
                                 THEN activity.last_timestamp
                             ELSE greatest(floor(extract(epoch FROM clock_timestamp()))::bigint,
                                 activity.last_timestamp + 1)
                         END,
                         last_sent_at = CASE
-                            WHEN activity.last_message = found.message_id
+                            WHEN found.message_id IN (activity.last_message, activity.end_message)
                                 AND activity.last_sent_at > clock_timestamp() - interval '10 seconds'
                                 THEN activity.last_sent_at
                             ELSE clock_timestamp()

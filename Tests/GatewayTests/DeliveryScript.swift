@@ -1,0 +1,117 @@
+import APNs
+
+@testable import Gateway
+
+/// A script of events told to a ``RecipientDelivery``; each answers with the actions in words, so that a test reads as
+/// what happened and what was done.
+struct DeliveryScript {
+    let message: MessageUnderWay
+    var delivery: RecipientDelivery
+    /// The last action itself, for tests that look closer.
+    private(set) var action: RecipientDelivery.Action?
+
+    init(_ message: MessageUnderWay, progress: RecipientProgress = .none) {
+        self.message = message
+        self.delivery = RecipientDelivery(progress: progress)
+    }
+
+    // MARK: - Events; times are seconds after accept
+
+    mutating func start(at seconds: Int64 = 0) -> [String] {
+        told(delivery.start(of: message, at: time(seconds)))
+    }
+
+    mutating func found(_ activities: [ClaimedActivity], at seconds: Int64 = 0) -> [String] {
+        told(delivery.activitiesFound(activities, of: message, at: time(seconds)))
+    }
+
+    mutating func found(devices: [FoundDevice], at seconds: Int64 = 0) -> [String] {
+        told(delivery.devicesFound(devices, of: message, at: time(seconds)))
+    }
+
+    mutating func answered(
+        _ target: Int,
+        _ outcome: APNsOutcome,
+        at seconds: Int64 = 1,
+        jitter: Double = 0,
+    ) -> [String] {
+        told(
+            delivery.pushFinished(
+                target,
+                outcome,
+                payloadBytes: 300,
+                of: message,
+                schedule: .standard,
+                at: time(seconds),
+                jitter: jitter,
+            )
+        )
+    }
+
+    mutating func cannotBeSent(_ target: Int) -> [String] {
+        told(delivery.cannotBeSent(target, because: PushComposer.payloadOverLimit, of: message, at: time(0)))
+    }
+
+    mutating func quarantine() -> [String] {
+        told(delivery.quarantine(of: message))
+    }
+
+    /// Goes on from what the pending row keeps, as another process would.
+    mutating func resumed() throws -> Bool {
+        guard let progress = RecipientProgress(decoding: delivery.progress.encoded()) else { return false }
+        let isSame = progress == delivery.progress
+        delivery = RecipientDelivery(progress: progress)
+        return isSame
+    }
+
+    // MARK: - Actions in words
+
+    private func time(_ seconds: Int64) -> UnixTime {
+        Fixture.accepted + .seconds(seconds)
+    }
+
+    private mutating func told(_ action: RecipientDelivery.Action?) -> [String] {
+        self.action = action
+        switch action {
+        case nil: return []
+        case .claimActivities: return ["claim"]
+        case .lookUpDevices: return ["look up devices"]
+        case .push(let attempts): return attempts.map(words)
+        case .settle(let settlement): return words(settlement.next) + settlement.corrections.map(words)
+        }
+    }
+
+    private func words(_ attempt: PushAttempt) -> String {
+        let destination = attempt.destination
+        return "push \(attempt.kind) to \(attempt.installation) by \(destination.certificate.businessID) in "
+            + destination.environment.rawValue
+    }
+
+    private func words(_ next: Settlement.Next) -> [String] {
+        switch next {
+        case .finished(let records):
+            records.map { record in
+                let place = record.target.map { " to \($0.installation)" } ?? ""
+                return record.route.rawValue + place + (record.isFallback ? " as fallback" : "")
+                    + ": \(record.outcome.rawValue), \(record.routeReason)"
+            }
+        case .waiting(let until, let reason, _): ["wait until \(words(until)): \(reason)"]
+        case .fallingBack(let progress): ["fall back: \(progress.notificationReason)"]
+        }
+    }
+
+    private func words(_ correction: RegistrationCorrection) -> String {
+        let place = "\(correction.kind) of \(correction.installation ?? "all")"
+        switch correction.change {
+        case .forget(let until): return "forget \(place) registered until \(words(until))"
+        case .rememberEnvironment(let environment): return "remember \(environment.rawValue) for \(place)"
+        case .endAccepted: return "end accepted for \(place)"
+        case .endGivenUp: return "end given up for \(place)"
+        }
+    }
+
+    private func words(_ time: UnixTime) -> String {
+        let milliseconds = (time.microseconds - Fixture.accepted.microseconds) / 1000
+        return milliseconds.isMultiple(of: 1000) ? "\(milliseconds / 1000) s" : "\(milliseconds) ms"
+    }
+}

@@ -1,0 +1,256 @@
+import APNs
+import LiveActivity
+import Testing
+
+@testable import Gateway
+
+@Suite("What APNs' answers do to a recipient's pushes", .timeLimit(.minutes(1)))
+struct RecipientAnswerTests {
+    /// A script in which the activity of one phone was pushed to.
+    private static func pushed(
+        _ order: PushOrder = Fixture.order(),
+        environment: APNsEnvironment? = .production,
+        certificates: [Certificate]? = nil,
+    ) throws -> DeliveryScript {
+        var script = DeliveryScript(try Fixture.message(order, certificates: certificates))
+        _ = script.start()
+        _ = try script.found([Fixture.activity(environment: environment)])
+        return script
+    }
+
+    // MARK: - Waiting
+
+    @Test(
+        "C91: what may pass waits, by the schedule, and never falls back",
+        arguments: [
+            (.refused(500, "InternalServerError"), "2 s: InternalServerError"),
+            (.refused(503, "ServiceUnavailable"), "2 s: ServiceUnavailable"),
+            (.refused(503, "Shutdown"), "2 s: Shutdown"),
+            (.refused(429, "TooManyRequests"), "11 s: TooManyRequests"),
+            (
+                .responded(APNsResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 77)),
+                "78 s: TooManyRequests"
+            ),
+            (.lost, "2 s: connection_lost"),
+            (.unanswered(APNsFailure(.timeout), mayHaveBeenProcessed: true), "2 s: timeout"),
+            (.unanswered(APNsFailure(.connectFailed), mayHaveBeenProcessed: false), "2 s: connect_failed"),
+            (.refused(403, "InvalidProviderToken"), "31 s: InvalidProviderToken"),
+            (.refused(400, "TopicDisallowed"), "31 s: TopicDisallowed"),
+            (.held(APNsHold(reason: "InvalidProviderToken")), "31 s: InvalidProviderToken"),
+        ] as [(APNsOutcome, String)],
+    )
+    func transient(outcome: APNsOutcome, wait: String) throws {
+        var script = try Self.pushed()
+        #expect(script.answered(0, outcome) == ["wait until \(wait)"])
+    }
+
+    @Test("each failed attempt waits longer, until the deadline and no further")
+    func longerAndLonger() throws {
+        var script = try Self.pushed()
+        var now: Int64 = 0
+        for delay in [1, 5, 30, 120, 300, 900, 900, 900] as [Int64] {
+            #expect(
+                script.answered(0, .refused(500, "InternalServerError"), at: now) == [
+                    "wait until \(now + delay) s: InternalServerError"
+                ]
+            )
+            #expect(try script.resumed())
+            now += delay
+            #expect(script.start(at: now) == ["claim"])
+            #expect(try script.found([Fixture.activity()], at: now) == ["push activity to phone-1 by 1 in production"])
+        }
+        #expect(
+            script.answered(0, .refused(500, "InternalServerError"), at: now) == [
+                "wait until 3600 s: InternalServerError"
+            ]
+        )
+        #expect(script.start(at: 3600) == ["live_activity to phone-1: expired, activity_registered"])
+    }
+
+    @Test("jitter spreads the next attempt over a quarter of the delay")
+    func jitter() throws {
+        var script = try Self.pushed()
+        let wait = script.answered(0, .refused(500, "InternalServerError"), at: 0, jitter: 1)
+        #expect(wait == ["wait until 1250 ms: InternalServerError"])
+    }
+
+    @Test("what waited is cancelled if its registration is gone; the recipient is routed anew")
+    func registrationGone() throws {
+        var script = try Self.pushed()
+        _ = script.answered(0, .lost)
+        #expect(try script.resumed())
+        _ = script.start(at: 2)
+        #expect(script.found([], at: 2) == ["look up devices"])
+        #expect(
+            script.found(devices: [], at: 2) == [
+                "live_activity to phone-1: cancelled, registration_gone", "none: nothing_to_send, no_device",
+            ]
+        )
+    }
+
+    @Test("a device that waited and is gone is cancelled")
+    func deviceGone() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(nil)))
+        _ = script.start()
+        _ = try script.found(devices: [Fixture.device()])
+        #expect(script.answered(0, .lost) == ["wait until 2 s: connection_lost"])
+        _ = script.start(at: 2)
+        #expect(script.found(devices: [], at: 2) == ["notification to phone-1: cancelled, registration_gone"])
+    }
+
+    @Test("a push that waited is overtaken by a newer message")
+    func overtakenWhileWaiting() throws {
+        var script = try Self.pushed()
+        _ = script.answered(0, .refused(503, "ServiceUnavailable"))
+        #expect(try script.resumed())
+        _ = script.start(at: 2)
+        #expect(
+            try script.found([Fixture.activity(verdict: .superseded)], at: 2)
+                == ["live_activity to phone-1: superseded, newer_message_claimed"]
+        )
+    }
+
+    @Test("a waiting push goes to the token that the phone rotated to meanwhile")
+    func rotatedWhileWaiting() throws {
+        var script = try Self.pushed()
+        _ = script.answered(0, .lost)
+        _ = script.start(at: 2)
+        _ = try script.found([Fixture.activity(token: 9)], at: 2)
+        guard case .push(let attempts) = script.action else { throw TestFailure("nothing was pushed") }
+        #expect(attempts.map(\.token) == [try Fixture.token(9)])
+        #expect(attempts.map(\.target) == [0])
+    }
+
+    @Test("without its certificate a push waits for the operator, and is no fallback")
+    func certificateMissing() throws {
+        var script = DeliveryScript(try Fixture.message(certificates: []))
+        _ = script.start()
+        #expect(try script.found([Fixture.activity()]) == ["wait until 60 s: certificate_missing"])
+        #expect(script.start(at: 3600) == ["live_activity to phone-1: expired, activity_registered"])
+    }
+
+    @Test("C86: one phone that has to wait keeps no other from its push, nor from its row")
+    func oneWaits() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        _ = try script.found([Fixture.activity(), Fixture.activity("phone-2", token: 2)])
+        #expect(script.answered(0, .accepted) == [])
+        #expect(script.answered(1, .refused(500, "InternalServerError")) == ["wait until 2 s: InternalServerError"])
+        #expect(try script.resumed())
+        _ = script.start(at: 2)
+        #expect(
+            try script.found([Fixture.activity(), Fixture.activity("phone-2", token: 2)], at: 2)
+                == ["push activity to phone-2 by 1 in production"]
+        )
+        #expect(
+            script.answered(1, .accepted, at: 3) == [
+                "live_activity to phone-1: accepted_by_apns, activity_registered",
+                "live_activity to phone-2: accepted_by_apns, activity_registered",
+            ]
+        )
+    }
+
+    @Test("an answer nobody waits for does nothing")
+    func strayAnswer() throws {
+        var script = try Self.pushed()
+        #expect(script.answered(5, .accepted) == [])
+        #expect(script.answered(0, .lost) == ["wait until 2 s: connection_lost"])
+        #expect(script.answered(0, .accepted) == [])
+    }
+
+    // MARK: - Environments
+
+    @Test("C42: an unknown token is tried once in the other environment, and what worked is remembered")
+    func otherEnvironment() throws {
+        var script = try Self.pushed(environment: nil)
+        #expect(script.answered(0, .refused(400, "BadDeviceToken")) == ["push activity to phone-1 by 1 in sandbox"])
+        #expect(
+            script.answered(0, .accepted) == [
+                "live_activity to phone-1: accepted_by_apns, activity_registered",
+                "remember sandbox for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("C42: the try in the other environment waits like any push, and nothing is deleted")
+    func otherEnvironmentWaits() throws {
+        var script = try Self.pushed(environment: nil)
+        _ = script.answered(0, .refused(400, "BadDeviceToken"))
+        // The second attempt: the schedule's second delay.
+        #expect(script.answered(0, .refused(500, "InternalServerError")) == ["wait until 6 s: InternalServerError"])
+    }
+
+    @Test("C42: a token unknown in both environments is refused, once each, and not deleted")
+    func unknownEverywhere() throws {
+        var script = try Self.pushed(environment: nil)
+        _ = script.answered(0, .refused(400, "BadDeviceToken"))
+        #expect(script.answered(0, .refused(400, "BadDeviceToken")) == ["fall back: activity_push_refused"])
+    }
+
+    @Test("there is no second try without a certificate for the other environment")
+    func noOtherEnvironment() throws {
+        var script = try Self.pushed(environment: nil, certificates: [Fixture.certificate(1, .production)])
+        #expect(script.answered(0, .refused(400, "BadDeviceToken")) == ["fall back: activity_push_refused"])
+    }
+
+    @Test("nothing is written about an environment that was known")
+    func knownEnvironment() throws {
+        var script = try Self.pushed(environment: .sandbox)
+        #expect(script.answered(0, .accepted) == ["live_activity to phone-1: accepted_by_apns, activity_registered"])
+    }
+
+    // MARK: - Ends
+
+    @Test("an accepted end closes the registration")
+    func endAccepted() throws {
+        var script = try Self.pushed(Fixture.order(Fixture.end()))
+        #expect(
+            script.answered(0, .accepted) == [
+                "live_activity to phone-1: accepted_by_apns, activity_registered",
+                "end accepted for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("an end that APNs refused is given up, so that updates go out again")
+    func endRefused() throws {
+        var script = try Self.pushed(Fixture.order(Fixture.end()))
+        #expect(
+            script.answered(0, .refused(400, "BadExpirationDate")) == [
+                "live_activity to phone-1: refused, activity_registered", "end given up for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("an end that expires while it waits is given up")
+    func endExpired() throws {
+        var script = try Self.pushed(Fixture.order(Fixture.end()))
+        #expect(script.answered(0, .lost) == ["wait until 2 s: connection_lost"])
+        #expect(
+            script.start(at: 3600) == [
+                "live_activity to phone-1: expired, activity_registered", "end given up for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("an end whose instance died with the claim is given up when it expires or is quarantined")
+    func endOfDeadInstance() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(Fixture.end())))
+        #expect(
+            script.start(at: 3600) == ["none: expired, deadline_passed", "end given up for activity of all"]
+        )
+        #expect(
+            script.quarantine() == ["none: quarantined, taken_over_too_often", "end given up for activity of all"]
+        )
+    }
+
+    @Test("an end that a former end overtook leaves that one alone")
+    func endAfterEnd() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(Fixture.end())))
+        _ = script.start()
+        #expect(
+            try script.found([Fixture.activity(verdict: .activityEnded)])
+                == ["live_activity to phone-1: activity_ended, activity_ended"]
+        )
+    }
+}
