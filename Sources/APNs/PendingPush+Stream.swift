@@ -24,7 +24,9 @@ extension PendingPush {
             status = Int(String(decoding: value, as: UTF8.self)) ?? 0
         case 7 where PendingPush.isEqual(name, "apns-id"):
             // Most often the one that was sent, which need not be made anew.
-            answeredID = value.elementsEqual(request.apnsID.utf8) ? request.apnsID : PendingPush.text(value)
+            var sentID = request.apnsID
+            let isSame = sentID.withUTF8 { $0.elementsEqual(value) }
+            answeredID = isSame ? sentID : PendingPush.text(value)
         case 11 where PendingPush.isEqual(name, "retry-after"):
             retryAfterSeconds = Int64(String(decoding: value, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
         default:

@@ -45,3 +45,24 @@ extension APNsOutcome {
 
     var status: Int? { response?.status }
 }
+
+/// Base64 of either alphabet, with or without padding.
+func decodeBase64(_ text: String) -> [UInt8]? {
+    let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    var bytes: [UInt8] = []
+    var bits = 0
+    var value = 0
+    for character in text.utf8 where character != UInt8(ascii: "=") {
+        let standard =
+            character == UInt8(ascii: "-")
+            ? UInt8(ascii: "+") : character == UInt8(ascii: "_") ? UInt8(ascii: "/") : character
+        guard let digit = alphabet.firstIndex(of: standard) else { return nil }
+        value = (value << 6 | digit) & 0xFFFF
+        bits += 6
+        if bits >= 8 {
+            bits -= 8
+            bytes.append(UInt8(truncatingIfNeeded: value >> bits))
+        }
+    }
+    return bytes
+}
