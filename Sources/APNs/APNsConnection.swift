@@ -34,6 +34,8 @@ final class APNsConnection: TLSStream.Owner {
 
     weak var owner: (any Owner)?
     private(set) var phase = Phase.connecting
+    /// When it began to connect.
+    let startedAt = MonotonicTime.now
     private(set) var limit: StreamLimit
 
     private let endpoint: APNsEndpoint

@@ -11,6 +11,9 @@ final class APNsConnectionPool: APNsConnection.Owner {
     private static let returnLimit = 3
     /// Connections in a row that came to nothing before those who wait are told.
     private static let failureLimit = 2
+    /// A connection that has not answered its first request by then gets company: one silent answer, or an address
+    /// that swallows everything, would else hold up the key until its deadline.
+    private static let patience = Duration.seconds(1)
     /// Deadlines are met to this precision.
     private static let deadlinePrecision = Duration.milliseconds(20)
 
@@ -134,8 +137,12 @@ final class APNsConnectionPool: APNsConnection.Owner {
         let useful = connections.filter { connection in
             connection.phase == .connecting || (connection.phase == .open && !connection.isSuspect)
         }
-        let mayAdd = useful.count < configuration.connectionsPerKey && useful.allSatisfy(\.limit.isProven)
-        guard useful.isEmpty || mayAdd else { return }
+        guard useful.isEmpty || useful.count < configuration.connectionsPerKey else { return }
+        let newest = useful.filter { !$0.limit.isProven }.map(\.startedAt).max()
+        if let newest, now - newest < APNsConnectionPool.patience {
+            connectTimer?.schedule(after: newest + APNsConnectionPool.patience - now)
+            return
+        }
         if let delay = backOff.delay(at: now) {
             connectTimer?.schedule(after: delay)
             return
