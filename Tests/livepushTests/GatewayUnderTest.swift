@@ -40,7 +40,8 @@ final class GatewayUnderTest {
     init(certificate: String = "sandbox", streams: Int = 1000) throws {
         postgres = try PrivatePostgres.shared()
         database = try postgres.makeDatabase()
-        folder = try ChildProcess.run("mktemp", ["-d", "-t", "livepush-test.XXXXXX"]).output.trimmed
+        let folder = try ChildProcess.run("mktemp", ["-d", "-t", "livepush-test.XXXXXX"]).output.trimmed
+        self.folder = folder
         environment = [
             "LIVEPUSH_DATABASE_URL": database,
             "LIVEPUSH_MASTER_KEY": try ChildProcess.run("openssl", ["rand", "-base64", "32"]).output.trimmed,
