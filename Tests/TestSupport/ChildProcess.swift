@@ -90,7 +90,7 @@ public enum ChildProcess {
         }
     }
 
-    private static func temporaryFile() throws -> Int32 {
+    static func temporaryFile() throws -> Int32 {
         let path = "/tmp/livepush-test-\(UInt64.random(in: .min ... .max))"
         let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw Failure("cannot make a temporary file") }
@@ -98,7 +98,7 @@ public enum ChildProcess {
         return file
     }
 
-    private static func contents(of file: Int32) -> String {
+    static func contents(of file: Int32) -> String {
         var bytes = [UInt8](repeating: 0, count: Int(max(0, lseek(file, 0, SEEK_END))))
         let count = pread(file, &bytes, bytes.count, 0)
         return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)

@@ -181,7 +181,8 @@ public final class PrivatePostgres: Sendable {
         return String(outcome.output.dropLast())
     }
 
-    private static func freePort() throws -> UInt16 {
+    /// A loopback port that nobody listens on right now.
+    public static func freePort() throws -> UInt16 {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { Glibc.close(listener) }
         var address = sockaddr_in()

@@ -377,9 +377,13 @@ class Connection(asyncio.Protocol):
         token = path[len("/3/device/"):] if path.startswith("/3/device/") else ""
         record = {
             "number": len(self.peer.requests) + 1, "environment": self.environment, "connection": self.number,
-            "stream": stream, "received": received, "headers": headers, "fields": fields,
+            "stream": stream, "received": received, "fields": fields,
+            "headers": [
+                {"name": name, "value": value, "neverIndexed": never_indexed} for name, value, never_indexed in headers
+            ],
             "token": token, "pushType": fields.get("apns-push-type", ""),
-            "body": base64.b64encode(b"".join(parts)).decode(), "problems": [], "status": None, "reason": None,
+            "body": base64.b64encode(b"".join(parts)).decode(), "text": b"".join(parts).decode("utf-8", "replace"),
+            "problems": [], "status": None, "reason": None,
         }
         action = self.peer.action(token, record["pushType"])
         if action.get("refuse"):

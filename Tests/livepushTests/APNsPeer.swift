@@ -1,0 +1,156 @@
+import Glibc
+import TestSupport
+import Testing
+import VerbatimJSON
+
+/// The APNs of `Peers/apns_peer.py`, running.
+final class APNsPeer {
+    /// What a request gets instead of the usual answer; the words are those of the script.
+    struct Action {
+        let json: String
+
+        static func status(_ status: Int, _ reason: String? = nil, timestamp: Int64? = nil, times: Int = 1) -> Action {
+            let reason = reason.map { #","reason":"\#($0)""# } ?? ""
+            let timestamp = timestamp.map { #","timestamp":\#($0)"# } ?? ""
+            return Action(json: #"{"status":\#(status)\#(reason)\#(timestamp),"times":\#(times)}"#)
+        }
+
+        static func tooManyRequests(retryAfter: Int) -> Action {
+            Action(json: #"{"status":429,"retryAfter":\#(retryAfter)}"#)
+        }
+
+        static func silence(times: Int = 1) -> Action { Action(json: #"{"silent":true,"times":\#(times)}"#) }
+        static func late(_ seconds: Double) -> Action { Action(json: #"{"delay":\#(seconds)}"#) }
+        static func refusedStream(times: Int) -> Action { Action(json: #"{"refuse":true,"times":\#(times)}"#) }
+        static let closedConnection = Action(json: #"{"close":true}"#)
+        static let goAway = Action(json: #"{"goaway":null}"#)
+        static let usual = Action(json: "{}")
+    }
+
+    let productionPort: Int
+    let sandboxPort: Int
+    /// The file with its CA, which the gateway is to trust.
+    let authority: String
+
+    private let program: RunningProgram
+    private let controlPort: Int
+
+    /// - Parameters:
+    ///   - folder: where it writes its certificates.
+    ///   - keys: the provider keys it knows, `KEYID:TEAMID:FILE:TOPIC`.
+    init(folder: String, keys: [String], streams: Int = 1000) throws {
+        program = try RunningProgram(
+            "/usr/bin/python3",
+            ["\(Paths.peers)/apns_peer.py", "--directory", folder, "--streams", String(streams)]
+                + keys.flatMap { ["--key", $0] },
+        )
+        let program = program
+        guard eventually({ program.output.hasSuffix("\n") || program.status != nil }), program.status == nil else {
+            throw ChildProcess.Failure("the APNs peer did not start: \(program.errors)")
+        }
+        let ports = try JSONDocument(parsing: Array(program.output.utf8)).root
+        productionPort = Int(try #require(ports["production"]?.integer))
+        sandboxPort = Int(try #require(ports["sandbox"]?.integer))
+        controlPort = Int(try #require(ports["control"]?.integer))
+        authority = try #require(ports["ca"]?.string)
+    }
+
+    /// Sets what the next requests to a token get. `*:liveactivity`, `*:alert` and `*` stand for any token.
+    func answer(_ token: String, _ actions: Action...) throws {
+        try post("/behaviours", #"{"\#(token)":[\#(actions.map(\.json).joined(separator: ","))]}"#)
+    }
+
+    /// Says that only one environment knows a token.
+    func know(_ token: String, in environment: String) throws {
+        try post("/tokens", #"{"\#(token)":{"environment":"\#(environment)"}}"#)
+    }
+
+    /// Announces another limit of concurrent streams on every connection.
+    func setStreams(_ limit: Int) throws {
+        try post("/settings", #"{"streams":\#(limit)}"#)
+    }
+
+    /// The pushes so far; waits until there are `count` of them.
+    func pushes(_ count: Int = 0, within seconds: Double = 15) throws -> [PeerPush] {
+        let json = try get(count: count, wait: seconds)
+        return try #require(json["requests"]).elements.map(PeerPush.init)
+    }
+
+    /// Waits for exactly `count` pushes, and records an issue if there are fewer, or if more come within `quiet`
+    /// seconds. Every push must have passed the peer's checks.
+    func exactly(
+        _ count: Int,
+        quiet: Double = 0.3,
+        within seconds: Double = 15,
+        sourceLocation: SourceLocation = #_sourceLocation,
+    ) throws -> [PeerPush] {
+        _ = try pushes(count, within: seconds)
+        let seen = try pushes(count + 1, within: quiet)
+        #expect(seen.count == count, "\(seen)", sourceLocation: sourceLocation)
+        #expect(seen.flatMap(\.problems).isEmpty, "\(seen)", sourceLocation: sourceLocation)
+        try #require(seen.count >= count, sourceLocation: sourceLocation)
+        return seen
+    }
+
+    /// The connections so far, as the script records them.
+    func connections() throws -> [JSONValue] {
+        try #require(try get(count: 0, wait: 0)["connections"]).elements
+    }
+
+    private func get(count: Int, wait: Double) throws -> JSONValue {
+        try HTTPExchange("GET", port: controlPort, "/requests?after=0&count=\(count)&wait=\(wait)").answer().json
+    }
+
+    private func post(_ path: String, _ body: String) throws {
+        let answer = try HTTPExchange("POST", port: controlPort, path, body: body).answer()
+        guard answer.status == 200 else { throw ChildProcess.Failure("the APNs peer refused \(path): \(body)") }
+    }
+}
+
+/// A request as it arrived at the peer.
+struct PeerPush: CustomStringConvertible {
+    let environment: String
+    let connection: Int64
+    let token: String
+    let pushType: String
+    /// Every header, in order.
+    let headers: [(name: String, value: String)]
+    /// The body, the same bytes in UTF-8.
+    let body: String
+    let payload: JSONValue
+    /// When its headers arrived, Unix seconds.
+    let received: Double
+    /// What a strict reader finds wrong with it.
+    let problems: [String]
+    /// What the peer answered, nil if nothing.
+    let status: Int64?
+    let reason: String?
+
+    init(_ json: JSONValue) throws {
+        environment = try #require(json["environment"]?.string)
+        connection = try #require(json["connection"]?.integer)
+        token = try #require(json["token"]?.string)
+        pushType = try #require(json["pushType"]?.string)
+        headers = try #require(json["headers"]).elements.map { header in
+            (try #require(header["name"]?.string), try #require(header["value"]?.string))
+        }
+        body = try #require(json["text"]?.string)
+        payload = try JSONDocument(parsing: Array(body.utf8)).root
+        received = try #require(json["received"]?.double)
+        problems = try #require(json["problems"]).elements.compactMap(\.string)
+        status = json["status"]?.integer
+        reason = json["reason"]?.string
+    }
+
+    subscript(header: String) -> String? { headers.first { $0.name == header }?.value }
+
+    var aps: JSONValue? { payload["aps"] }
+    var timestamp: Int64? { aps?["timestamp"]?.integer }
+    var event: String? { aps?["event"]?.string }
+    /// The bytes of the state as they arrived.
+    var contentState: String? { aps?["content-state"].map { String(decoding: $0.verbatim, as: UTF8.self) } }
+
+    var description: String {
+        "\(environment) \(pushType) \(token.prefix(6)) \(status ?? 0) \(reason ?? "") \(problems) \(body.prefix(200))"
+    }
+}

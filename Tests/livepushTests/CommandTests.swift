@@ -1,0 +1,125 @@
+import Glibc
+import TestSupport
+import Testing
+import VerbatimJSON
+
+extension EndToEndTests {
+    /// The command line: exit codes, errors, the schema.
+    @Suite
+    struct CommandTests {
+        @Test(
+            "Usage errors exit 64 and name what is wrong on stderr",
+            arguments: [
+                ([], "usage"), (["no-such-command"], "no-such-command"),
+                (["serve", "--no-such-flag"], "--no-such-flag"),
+                (["serve", "--lanes", "none"], "--lanes"), (["app", "add"], "--sdk-app-id"),
+                (["certificate", "add", "--sdk-app-id", "1"], "--business-id"),
+                (["usersig", "--sdk-app-id", "1"], "--identifier"),
+            ] as [([String], String)],
+        )
+        func usageErrorsExit64(arguments: [String], name: String) throws {
+            let outcome = try ChildProcess.run(Paths.livepush, arguments)
+            #expect(outcome.status == 64)
+            #expect(outcome.errors.lowercased().contains(name), "\(outcome.errors)")
+            #expect(outcome.output.isEmpty)
+        }
+
+        @Test(
+            "Each command explains itself and exits 0",
+            arguments: [
+                [], ["serve"], ["migrate"], ["app"], ["app", "add"], ["certificate"], ["certificate", "add"],
+                ["certificate", "token"], ["usersig"], ["send"], ["simulator"],
+            ],
+        )
+        func helpExitsZero(command: [String]) throws {
+            let outcome = try ChildProcess.run(Paths.livepush, command + ["--help"])
+            #expect(outcome.status == 0)
+            #expect(outcome.output.contains("livepush"))
+            #expect(outcome.errors.isEmpty)
+        }
+
+        @Test("A taken port is an error: the second serve exits 1, the first goes on")
+        func takenPortIsAnError() throws {
+            try GatewayUnderTest.run { gateway in
+                let first = try gateway.serve()
+                let second = try gateway.livepush(["serve", "--lanes", "1", "--listen", "127.0.0.1:\(first.port)"])
+                #expect(second.status == 1)
+                #expect(second.errors.contains(String(first.port)), "\(second.errors)")
+                #expect(try HTTPExchange("GET", port: first.port, "/healthz").answer().status == 200)
+            }
+        }
+
+        @Test("migrate is safe twice and from several processes at once, and serve refuses a database without it")
+        func migrateIsSafe() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try gateway.succeed("migrate")
+            #expect(!(try gateway.succeed("migrate", "--status")).isEmpty)
+            #expect(try gateway.succeed("migrate", "--print").contains("CREATE TABLE message"))
+
+            let database = try PrivatePostgres.shared().makeDatabase()
+            let refused = try gateway.livepush(["serve", "--lanes", "1", "--database-url", database])
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("livepush migrate"), "\(refused.errors)")
+
+            let migrations = try (1...4).map { _ in
+                try RunningProgram(Paths.livepush, ["migrate", "--database-url", database])
+            }
+            for migration in migrations {
+                let hasEnded = eventually(within: 30) { migration.status != nil }
+                #expect(hasEnded)
+                #expect(migration.status == 0, "\(migration.errors)")
+            }
+        }
+
+        @Test("certificate token prints a provider token that APNs takes")
+        func printedTokenIsValid() throws {
+            try GatewayUnderTest.run { gateway in
+                let sdkAppID = String(GatewayUnderTest.sdkAppID)
+                let token = try gateway.succeed("certificate", "token", "--sdk-app-id", sdkAppID, "--business-id", "1")
+                let device = TestPhone.token(bytes: 32)
+                let answer = try ChildProcess.run(
+                    "curl",
+                    [
+                        "--silent", "--show-error", "--http2", "--cacert", gateway.peer.authority,
+                        "--header", "authorization: bearer \(token.trimmed)", "--header", "apns-push-type: alert",
+                        "--header", "apns-topic: \(GatewayUnderTest.bundleID)", "--data", #"{"aps":{"alert":"hello"}}"#,
+                        "--write-out", "%{http_code}",
+                        "https://localhost:\(gateway.peer.sandboxPort)/3/device/\(device)",
+                    ],
+                )
+                #expect(answer.output == "200", "\(answer.errors)")
+            }
+        }
+
+        @Test("A businessId that was added a moment ago works in a running gateway within 5 s")
+        func configurationIsFollowed() throws {
+            try GatewayUnderTest.run { gateway in
+                let body = #"{"token":"\#(TestPhone.token(bytes: 32))","businessId":3}"#
+                #expect(try gateway.phoneAnswer("alice", "PUT", "/v1/devices/phone-1", body).status == 422)
+                try gateway.succeed(
+                    "certificate",
+                    "add",
+                    "--sdk-app-id",
+                    "\(GatewayUnderTest.sdkAppID)",
+                    "--business-id",
+                    "3",
+                    "--bundle-id",
+                    "com.ex.third",
+                    "--team-id",
+                    "TEAM123456",
+                    "--key-id",
+                    "ABCDE12345",
+                    "--key-file",
+                    "\(gateway.folder)/AuthKey_ABCDE12345.p8",
+                    "--environment",
+                    "sandbox",
+                )
+                let isKnown = try eventually(within: 6) {
+                    try gateway.phoneAnswer("alice", "PUT", "/v1/devices/phone-1", body).status == 200
+                }
+                #expect(isKnown)
+            }
+        }
+    }
+}

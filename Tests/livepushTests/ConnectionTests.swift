@@ -1,0 +1,93 @@
+import Glibc
+import TestSupport
+import Testing
+import VerbatimJSON
+
+extension EndToEndTests {
+    /// The gateway's connections to APNs.
+    @Suite
+    struct ConnectionTests {
+        @Test("C39: a certificate of an unknown root is refused by name and reason, and trusted with its CA file")
+        func unknownRootIsNamed() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            let mistrusting = try gateway.serve(trustsPeer: false)
+            let phone = try gateway.register()
+            try gateway.send()
+            let isNamed = eventually {
+                mistrusting.log.split(separator: "\n").contains {
+                    $0.contains("localhost") && $0.contains("unable to get local issuer certificate")
+                }
+            }
+            #expect(isNamed, "\(mistrusting.log)")
+            _ = try gateway.peer.exactly(0)
+            #expect(mistrusting.program.end(SIGTERM) == 0)
+
+            try gateway.serve()
+            #expect(try gateway.peer.exactly(1)[0].token == phone.activityToken)
+            try gateway.expectDeliveries("alice|phone-1|live_activity||accepted_by_apns|")
+        }
+
+        @Test("C26, C28: one stream until the first answer, then as many as the peer allows, and never more")
+        func streamLimitIsKept() throws {
+            try GatewayUnderTest.run(streams: 7) { gateway in
+                let accounts = (1...40).map { "account-\($0)" }
+                for (number, account) in accounts.enumerated() {
+                    try gateway.sql(
+                        """
+                        INSERT INTO device (sdk_app_id, account, installation, token, business_id)
+                        VALUES (\(GatewayUnderTest.sdkAppID), '\(account)', 'phone-\(number)',
+                            decode('\(TestPhone.token(bytes: 32))', 'hex'), 1)
+                        """
+                    )
+                }
+                try gateway.peer.answer("*", .late(0.2), .late(0.05), .late(0.05), .late(0.05))
+                try gateway.send {
+                    $0.recipients = accounts
+                    $0.laID = nil
+                }
+                #expect(try gateway.peer.exactly(40).allSatisfy { $0.status == 200 })
+                for connection in try gateway.peer.connections() {
+                    #expect(connection["refusedByLimit"]?.integer == 0)
+                    #expect(try #require(connection["mostOpen"]?.integer) <= 7)
+                }
+            }
+        }
+
+        @Test("GOAWAY that leaves a request out: it is sent again on another connection, once")
+        func requestLeftOutByGoAwayIsSentAgain() throws {
+            try GatewayUnderTest.run { gateway in
+                let phone = try gateway.register()
+                try gateway.send()
+                _ = try gateway.peer.exactly(1)
+                try gateway.peer.answer(phone.activityToken, .goAway)
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                let pushes = try gateway.peer.exactly(2)
+                #expect(pushes[0].connection != pushes[1].connection)
+                #expect(pushes.allSatisfy { $0.status == 200 })
+            }
+        }
+
+        @Test("Two apps of two teams: a connection carries pushes of one team only")
+        func teamsHaveTheirOwnConnections() throws {
+            try GatewayUnderTest.run { gateway in
+                // The peer refuses a second team on a connection as APNs does: 403 InvalidProviderToken.
+                let first = try gateway.register()
+                let second = TestPhone(installation: "phone-2")
+                try gateway.register("bob", device: second, businessID: 2)
+                for step in 1...3 {
+                    try gateway.send {
+                        $0.recipients = ["alice", "bob"]
+                        $0.contentState = #"{"step":\#(step)}"#
+                    }
+                    _ = try gateway.peer.exactly(2 * step)
+                }
+                let pushes = try gateway.peer.exactly(6)
+                #expect(pushes.allSatisfy { $0.status == 200 })
+                let connections = { (token: String) in Set(pushes.filter { $0.token == token }.map(\.connection)) }
+                #expect(connections(first.activityToken).isDisjoint(with: connections(second.deviceToken)))
+                #expect(Set(pushes.compactMap { $0["authorization"] }).count == 2)
+            }
+        }
+    }
+}

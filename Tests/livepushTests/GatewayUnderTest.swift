@@ -1,0 +1,342 @@
+import Glibc
+import TestSupport
+import Testing
+import VerbatimJSON
+
+/// livepush as an operator runs it, for one test: a database of its own, an app, a certificate, an APNs peer, and as
+/// many `livepush serve` as the test starts.
+final class GatewayUnderTest {
+    static let sdkAppID = 1_400_000_000
+    static let bundleID = "com.ex.app"
+    static let secretKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+    let folder: String
+    let database: String
+    let peer: APNsPeer
+    private let postgres: PrivatePostgres
+    private let environment: [String: String]
+    private var servers: [GatewayServer] = []
+    private var userSigs: [String: String] = [:]
+    private var server: GatewayServer { get throws { try #require(servers.last) } }
+
+    /// Runs a test with a gateway and ends everything afterwards.
+    ///
+    /// - Parameters:
+    ///   - certificate: the environment of the certificates.
+    ///   - flags: further flags of the first `serve`.
+    static func run(
+        certificate: String = "sandbox",
+        streams: Int = 1000,
+        flags: [String] = [],
+        _ test: (GatewayUnderTest) throws -> Void,
+    ) throws {
+        let gateway = try GatewayUnderTest(certificate: certificate, streams: streams)
+        defer { gateway.end() }
+        try gateway.serve(flags)
+        try test(gateway)
+    }
+
+    /// All but the first `serve`.
+    init(certificate: String = "sandbox", streams: Int = 1000) throws {
+        postgres = try PrivatePostgres.shared()
+        database = try postgres.makeDatabase()
+        let folder = try ChildProcess.run("mktemp", ["-d", "-t", "livepush-test.XXXXXX"]).output.trimmed
+        self.folder = folder
+        environment = [
+            "LIVEPUSH_DATABASE_URL": database,
+            "LIVEPUSH_MASTER_KEY": try ChildProcess.run("openssl", ["rand", "-base64", "32"]).output.trimmed,
+        ]
+        let keys = try [
+            ("ABCDE12345", "TEAM123456", Self.bundleID), ("FGHIJ67890", "TEAM654321", "com.ex.other"),
+        ].map { id, team, bundleID in
+            let file = "\(folder)/AuthKey_\(id).p8"
+            let generate = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", file]
+            _ = try ChildProcess.run("openssl", generate)
+            return (id: id, team: team, bundleID: bundleID, file: file)
+        }
+        peer = try APNsPeer(
+            folder: folder,
+            keys: keys.map { "\($0.id):\($0.team):\($0.file):\($0.bundleID)" },
+            streams: streams,
+        )
+        let secretKeyFile = "\(folder)/secret-key"
+        _ = try ChildProcess.run("tee", [secretKeyFile], input: Self.secretKey + "\n")
+        try succeed("migrate")
+        try succeed(
+            "app",
+            "add",
+            "--sdk-app-id",
+            "\(Self.sdkAppID)",
+            "--secret-key-file",
+            secretKeyFile,
+            "--admin",
+            "administrator",
+        )
+        // Phones register with businessId 1; the other team's key is there for those that say 2.
+        for (number, key) in keys.enumerated() {
+            try succeed(
+                "certificate",
+                "add",
+                "--sdk-app-id",
+                "\(Self.sdkAppID)",
+                "--business-id",
+                "\(number + 1)",
+                "--bundle-id",
+                key.bundleID,
+                "--team-id",
+                key.team,
+                "--key-id",
+                key.id,
+                "--key-file",
+                key.file,
+                "--environment",
+                certificate,
+            )
+        }
+    }
+
+    /// Ends the servers and removes the folder.
+    func end() {
+        servers.removeAll()
+        _ = try? ChildProcess.run("rm", ["-rf", folder])
+    }
+
+    // MARK: - The command
+
+    /// Runs `livepush` and waits for its end.
+    func livepush(_ arguments: [String]) throws -> ChildProcess.Outcome {
+        try ChildProcess.run("env", environment.map { "\($0.key)=\($0.value)" } + [Paths.livepush] + arguments)
+    }
+
+    /// Runs `livepush`, which must exit 0.
+    ///
+    /// - Returns: its output.
+    @discardableResult
+    func succeed(_ arguments: String...) throws -> String {
+        let outcome = try livepush(arguments)
+        guard outcome.status == 0 else {
+            throw ChildProcess.Failure("livepush \(arguments) ended with \(outcome.status): \(outcome.errors)")
+        }
+        return outcome.output
+    }
+
+    /// Starts a `livepush serve`, with delays that a test can wait for, and waits until it is ready. Requests go to the
+    /// last one started.
+    @discardableResult
+    func serve(_ flags: [String] = [], trustsPeer: Bool = true) throws -> GatewayServer {
+        let server = try startServer(flags, trustsPeer: trustsPeer)
+        guard try server.isReady() else {
+            throw ChildProcess.Failure("livepush serve is not ready: \(server.log)")
+        }
+        servers.append(server)
+        return server
+    }
+
+    /// Kills the last server, as a crash does.
+    func crash() throws {
+        try server.program.end(SIGKILL)
+        servers.removeLast()
+    }
+
+    private func startServer(_ flags: [String], trustsPeer: Bool) throws -> GatewayServer {
+        let usual = [
+            "--lanes", "1", "--apns-production", "https://localhost:\(peer.productionPort)",
+            "--apns-sandbox", "https://localhost:\(peer.sandboxPort)", "--retry-schedule", "0.2,0.4,0.8",
+            "--poll-interval", "0.1", "--drain-grace", "0.2",
+        ]
+        return try GatewayServer(
+            arguments: usual + (trustsPeer ? ["--apns-ca-file", peer.authority] : []) + flags,
+            environment: environment,
+        )
+    }
+
+    // MARK: - Callers
+
+    /// The UserSig of an account.
+    func userSig(_ account: String) throws -> String {
+        if let known = userSigs[account] { return known }
+        let made = try succeed("usersig", "--sdk-app-id", "\(Self.sdkAppID)", "--identifier", account).trimmed
+        userSigs[account] = made
+        return made
+    }
+
+    /// Posts a message, without waiting for the answer.
+    func begin(_ message: TestMessage, through server: GatewayServer? = nil) throws -> HTTPExchange {
+        let query = "sdkappid=\(Self.sdkAppID)&identifier=administrator&usersig=\(try userSig("administrator"))"
+        let target = "\(message.path)?\(query)&random=\(message.random)&contenttype=json"
+        return try HTTPExchange("POST", port: (server ?? (try self.server)).port, target, body: message.json)
+    }
+
+    /// Posts a message, whatever comes of it.
+    func post(_ message: TestMessage, through server: GatewayServer? = nil) throws -> JSONValue {
+        try begin(message, through: server).answer().json
+    }
+
+    /// Posts a message that must be accepted.
+    ///
+    /// - Returns: its key.
+    @discardableResult
+    func send(
+        through server: GatewayServer? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation,
+        _ change: (inout TestMessage) -> Void = { _ in },
+    ) throws -> String {
+        let answer = try post(TestMessage(change), through: server)
+        #expect(answer["ActionStatus"]?.string == "OK", "\(answer.text)", sourceLocation: sourceLocation)
+        return answer["MsgKey"]?.string ?? ""
+    }
+
+    // MARK: - Phones
+
+    /// A request of a phone that must succeed.
+    @discardableResult
+    func phone(_ account: String, _ method: String, _ target: String, _ body: String? = nil) throws -> JSONValue {
+        let answer = try phoneAnswer(account, method, target, body)
+        guard answer.status == 200 else { throw ChildProcess.Failure("\(method) \(target): \(answer.text)") }
+        return try answer.json
+    }
+
+    /// A request of a phone, whatever comes of it.
+    func phoneAnswer(
+        _ account: String,
+        _ method: String,
+        _ target: String,
+        _ body: String? = nil,
+    ) throws -> HTTPExchange.Answer {
+        let headers = ["Authorization: Bearer \(try userSig(account))"]
+        return try HTTPExchange(method, port: try server.port, target, headers: headers, body: body).answer()
+    }
+
+    /// Registers a phone: its device, and an activity unless `laID` is nil.
+    @discardableResult
+    func register(
+        _ account: String = "alice",
+        phone installation: String = "phone-1",
+        laID: String? = "order-1",
+    ) throws -> TestPhone {
+        let phone = TestPhone(installation: installation)
+        try register(account, device: phone)
+        if let laID {
+            try register(account, activity: laID, phone)
+        }
+        return phone
+    }
+
+    /// Registers the device token of a phone.
+    func register(_ account: String, device phone: TestPhone, businessID: Int = 1) throws {
+        let body = #"{"token":"\#(phone.deviceToken)","businessId":\#(businessID)}"#
+        try self.phone(account, "PUT", "/v1/devices/\(phone.installation)", body)
+    }
+
+    /// Registers the activity token of a phone.
+    func register(_ account: String, activity laID: String, _ phone: TestPhone) throws {
+        let body = #"{"token":"\#(phone.activityToken)","businessId":1,"installation":"\#(phone.installation)"}"#
+        try self.phone(account, "PUT", "/v1/activities/\(laID)", body)
+    }
+
+    // MARK: - SQL
+
+    /// The answer of an SQL query, columns separated by `|`.
+    @discardableResult
+    func sql(_ query: String) throws -> String {
+        try postgres.psql(query, database: database)
+    }
+
+    /// Makes PostgreSQL refuse the rows of a table for which the condition holds.
+    func failStatements(on table: String, when condition: String) throws {
+        try sql(
+            """
+            CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+            CREATE TRIGGER fail BEFORE INSERT ON \(table) FOR EACH ROW WHEN (\(condition)) EXECUTE FUNCTION fail();
+            """
+        )
+    }
+
+    /// Waits until a query answers so, and records an issue if it does not.
+    func expectSQL(
+        _ query: String,
+        _ expected: String,
+        within seconds: Double = 15,
+        sourceLocation: SourceLocation = #_sourceLocation,
+    ) throws {
+        var answer = ""
+        let isAsExpected = try eventually(within: seconds) {
+            answer = try sql(query)
+            return answer == expected
+        }
+        #expect(isAsExpected, "\(query) answered \(answer), not \(expected)", sourceLocation: sourceLocation)
+    }
+
+    /// Waits until nothing waits any more, and compares the outcomes of all deliveries in accept order, columns
+    /// `account|installation|route|fallback|outcome|apns_reason`.
+    func expectDeliveries(_ expected: String..., sourceLocation: SourceLocation = #_sourceLocation) throws {
+        try expectSQL("SELECT count(*) FROM pending", "0", sourceLocation: sourceLocation)
+        try expectSQL(
+            """
+            SELECT account, installation, route, CASE WHEN fallback THEN 'fallback' END, outcome, apns_reason
+            FROM recent_deliveries ORDER BY message_id, account, fallback, installation
+            """,
+            expected.joined(separator: "\n"),
+            within: 1,
+            sourceLocation: sourceLocation,
+        )
+    }
+}
+
+/// The tokens of a phone.
+struct TestPhone {
+    var installation: String
+    /// 32 bytes in hexadecimal, as most device tokens.
+    var deviceToken = TestPhone.token(bytes: 32)
+    /// 80 bytes in hexadecimal, as activity tokens were seen.
+    var activityToken = TestPhone.token(bytes: 80)
+
+    static func token(bytes count: Int) -> String {
+        (0..<count).map { _ in
+            let byte = UInt8.random(in: .min ... .max)
+            return (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}
+
+/// A running `livepush serve`.
+final class GatewayServer {
+    let port: Int
+    let program: RunningProgram
+
+    init(arguments: [String], environment: [String: String]) throws {
+        port = Int(try PrivatePostgres.freePort())
+        program = try RunningProgram(
+            Paths.livepush,
+            ["serve", "--listen", "127.0.0.1:\(port)"] + arguments,
+            environment: environment,
+        )
+    }
+
+    /// Its log so far: JSON lines.
+    var log: String { program.errors }
+
+    /// Waits until it answers 200 to `/readyz`, or has ended.
+    func isReady() throws -> Bool {
+        let isUp = eventually(within: 20) {
+            program.status != nil || (try? HTTPExchange("GET", port: port, "/readyz").answer().status) == 200
+        }
+        return isUp && program.status == nil
+    }
+}
+
+extension String {
+    /// Without the line ends that programs put at the end of their output.
+    var trimmed: String {
+        var text = self[...]
+        while text.last?.isWhitespace == true {
+            text.removeLast()
+        }
+        return String(text)
+    }
+}
+
+extension JSONValue {
+    /// The value as it was written.
+    var text: String { String(decoding: verbatim, as: UTF8.self) }
+}

@@ -1,0 +1,66 @@
+import VerbatimJSON
+
+/// A message as a chat backend posts it. Start from a valid one and break one thing.
+struct TestMessage {
+    /// One: sendmsg. Several: batchsendmsg.
+    var recipients: [String] = ["alice"]
+    var laID: String? = "order-1"
+    var event = "update"
+    /// JSON, sent as it is.
+    var contentState = #"{"step":1}"#
+    /// JSON, sent as it is.
+    var dismissalDate: String?
+    /// Further members of LiveActivity: JSON without braces, sent as it is.
+    var activityMembers: String?
+    var title: String? = "Your order"
+    var desc: String? = "is on its way"
+    var ext: String?
+    var sender: String?
+    var random = UInt32.random(in: 1 ... .max)
+
+    init(_ change: (inout TestMessage) -> Void = { _ in }) {
+        change(&self)
+    }
+
+    var path: String { recipients.count == 1 ? "/v4/openim/sendmsg" : "/v4/openim/batchsendmsg" }
+
+    var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("From_Account", sender)
+        writer.key("To_Account")
+        if recipients.count == 1 {
+            writer.string(recipients[0])
+        } else {
+            writer.beginArray()
+            recipients.forEach { writer.string($0) }
+            writer.endArray()
+        }
+        writer.member("MsgRandom", random)
+        writer.member("MsgBody", raw: Array(#"[{"MsgType":"TIMCustomElem","MsgContent":{"Data":"x"}}]"#.utf8))
+        writer.key("OfflinePushInfo")
+        writer.beginObject()
+        writer.member("PushFlag", 0)
+        writer.member("Title", title)
+        writer.member("Desc", desc)
+        writer.member("Ext", ext)
+        writer.key("ApnsInfo")
+        writer.beginObject()
+        if let laID {
+            writer.key("LiveActivity")
+            writer.beginObject()
+            writer.member("LaId", laID)
+            writer.member("Event", event)
+            writer.member("ContentState", raw: Array(contentState.utf8))
+            writer.member("DismissalDate", raw: dismissalDate.map { Array($0.utf8) })
+            if let activityMembers {
+                writer.raw(Array(activityMembers.utf8))
+            }
+            writer.endObject()
+        }
+        writer.endObject()
+        writer.endObject()
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}
