@@ -42,15 +42,15 @@ enum AppAddCommand: Command {
                 kind: .value("FILE"),
                 help: "the key that signs UserSigs, as text; - reads standard input",
             ),
-            CommandOption(name: "administrator", kind: .values("ACCOUNT"), help: "may call the server API; repeatable"),
+            CommandOption(name: "admin", kind: .values("ACCOUNT"), help: "may call the server API; repeatable"),
         ] + switches
 
     static func run(_ arguments: CommandArguments) async throws {
         let id = try arguments.requiredInteger("sdk-app-id")
-        let administrators = arguments.texts("administrator")
-        guard !administrators.isEmpty else { throw UsageError("--administrator is needed") }
+        let administrators = arguments.texts("admin")
+        guard !administrators.isEmpty else { throw UsageError("--admin is needed") }
         for administrator in administrators where !(1...128 ~= administrator.utf8.count) {
-            throw UsageError("--administrator: expected 1 to 128 bytes")
+            throw UsageError("--admin: expected 1 to 128 bytes")
         }
         let changes = try AppChanges(arguments)
         let file = try arguments.required("secret-key-file")

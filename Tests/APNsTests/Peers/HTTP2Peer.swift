@@ -49,8 +49,13 @@ final class HTTP2Peer: Sendable {
     }
 
     func stop() {
+        // Not by closing its standard input alone: peers that were started meanwhile have inherited that pipe's end, so
+        // two that are stopped at the same time would wait for each other for ever.
+        process.withLock {
+            $0.terminate()
+            $0.waitUntilExit()
+        }
         input.withLock { try? $0.close() }
-        process.withLock { $0.waitUntilExit() }
     }
 
     /// Changes options for what comes later.
