@@ -59,19 +59,17 @@ struct Readme {
 
     // MARK: - The clone
 
-    private static let clone = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
-        .joined(separator: "/")
-
-    static func path(_ name: String) -> String { "\(clone)/\(name)" }
-
     static func file(_ name: String) throws -> String {
-        let outcome = try ChildProcess.run("cat", [path(name)])
+        let outcome = try ChildProcess.run("cat", ["\(Paths.package)/\(name)"])
         guard outcome.status == 0 else { throw ChildProcess.Failure(outcome.errors) }
         return outcome.output
     }
 
     static func folders(of name: String) throws -> [String] {
-        let outcome = try ChildProcess.run("find", [path(name), "-mindepth", "1", "-maxdepth", "1", "-type", "d"])
+        let outcome = try ChildProcess.run(
+            "find",
+            ["\(Paths.package)/\(name)", "-mindepth", "1", "-maxdepth", "1", "-type", "d"]
+        )
         return outcome.output.split(separator: "\n").compactMap { $0.split(separator: "/").last.map(String.init) }
     }
 }

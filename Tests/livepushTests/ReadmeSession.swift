@@ -19,20 +19,6 @@ struct ReadmeSession {
 
     private static let defaultAddress = "127.0.0.1:8080"
 
-    /// The Python with Tencent's client that Deploy/test makes.
-    static let python: String? = {
-        let path = Readme.path(".build/python/bin/python")
-        return access(path, X_OK) == 0 ? path : nil
-    }()
-
-    /// The folder with the executable that was built with these tests.
-    private static let programs: String = {
-        var path = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &path, path.count)
-        let test = String(decoding: path.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        return String(test.prefix(upTo: test.lastIndex(of: "/") ?? test.endIndex))
-    }()
-
     private let readme: Readme
 
     init(_ readme: Readme) {
@@ -47,7 +33,7 @@ struct ReadmeSession {
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]
-            return try ChildProcess.run("\(programs)/livepush", words).output
+            return try ChildProcess.run(Paths.livepush, words).output
         }.joined()
     }
 
@@ -60,13 +46,13 @@ struct ReadmeSession {
     func run() throws -> Results {
         let postgres = try PrivatePostgres.shared()
         let environment = [
-            "PATH=\(ReadmeSession.programs):\(String(cString: getenv("PATH")))", "PGHOST=127.0.0.1",
-            "PGPORT=\(postgres.port)", "PGUSER=postgres", "PYTHON=\(ReadmeSession.python ?? "")",
+            "PATH=\(Paths.livepush.dropLast("/livepush".count)):\(String(cString: getenv("PATH")))", "PGHOST=127.0.0.1",
+            "PGPORT=\(postgres.port)", "PGUSER=postgres", "PYTHON=\(Paths.python ?? "")",
         ]
         let script = [ReadmeSession.beginning] + readme.blocks.map { command(for: $0) } + [ReadmeSession.end]
         let outcome = try ChildProcess.run(
             "env",
-            environment + ["timeout", "150", "bash", "-c", script.joined(separator: "\n")],
+            environment + ["timeout", "100", "bash", "-c", script.joined(separator: "\n")],
         )
         guard outcome.status == 0 else {
             throw ChildProcess.Failure("the session ended with \(outcome.status): \(outcome.errors)")
