@@ -34,7 +34,7 @@ extension EndToEndTests {
         func helpExitsZero(command: [String]) throws {
             let outcome = try ChildProcess.run(Paths.livepush, command + ["--help"])
             #expect(outcome.status == 0)
-            #expect(outcome.output.contains("livepush"))
+            #expect(outcome.output.contains(command.last ?? "livepush"))
             #expect(outcome.errors.isEmpty)
         }
 
@@ -89,6 +89,31 @@ extension EndToEndTests {
                     ],
                 )
                 #expect(answer.output == "200", "\(answer.errors)")
+            }
+        }
+
+        @Test("send posts a message through a running gateway")
+        func sendPostsAMessage() throws {
+            try GatewayUnderTest.run { gateway in
+                let server = try gateway.serve()
+                let phone = try gateway.register()
+                let answer = try gateway.succeed(
+                    "send",
+                    "--sdk-app-id",
+                    "\(GatewayUnderTest.sdkAppID)",
+                    "--url",
+                    "http://127.0.0.1:\(server.port)",
+                    "--to",
+                    "alice",
+                    "--la-id",
+                    "order-1",
+                    "--content-state",
+                    #"{"minutes":12.50}"#,
+                )
+                #expect(answer.contains("OK"))
+                let push = try gateway.peer.exactly(1)[0]
+                #expect(push.token == phone.activityToken)
+                #expect(push.contentState == #"{"minutes":12.50}"#)
             }
         }
 

@@ -59,7 +59,7 @@ extension EndToEndTests {
                 #expect(isQuarantined)
                 #expect(crashes == 3)
                 try gateway.expectDeliveries(
-                    "poison|phone-1|live_activity||quarantined|",
+                    "poison||none||quarantined|",
                     "alice|phone-2|live_activity||accepted_by_apns|",
                 )
                 try gateway.send { $0.contentState = #"{"step":2}"# }

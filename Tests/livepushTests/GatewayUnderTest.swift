@@ -140,12 +140,13 @@ final class GatewayUnderTest {
 
     private func startServer(_ flags: [String], trustsPeer: Bool) throws -> GatewayServer {
         let usual = [
-            "--lanes", "1", "--apns-production", "https://localhost:\(peer.productionPort)",
-            "--apns-sandbox", "https://localhost:\(peer.sandboxPort)", "--retry-schedule", "0.2,0.4,0.8",
-            "--poll-interval", "0.1", "--drain-grace", "0.2",
+            ("--lanes", "1"), ("--apns-production", "https://localhost:\(peer.productionPort)"),
+            ("--apns-sandbox", "https://localhost:\(peer.sandboxPort)"), ("--retry-schedule", "0.2,0.4,0.8"),
+            ("--poll-interval", "0.1"), ("--drain-grace", "0.2"),
         ]
+        let flags = flags + (trustsPeer ? ["--apns-ca-file", peer.authority] : [])
         return try GatewayServer(
-            arguments: usual + (trustsPeer ? ["--apns-ca-file", peer.authority] : []) + flags,
+            arguments: usual.filter { !flags.contains($0.0) }.flatMap { [$0.0, $0.1] } + flags,
             environment: environment,
         )
     }
