@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Claiming activities", .timeLimit(.minutes(1)))
+@Suite("Claiming activities", .serialized, .timeLimit(.minutes(1)))
 struct DeliveryStoreClaimTests {
     @Test("a claim brings the registration with a timestamp of now")
     func claim() async throws {

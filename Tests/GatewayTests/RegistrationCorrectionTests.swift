@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What answers of APNs change in registrations", .timeLimit(.minutes(1)))
+@Suite("What answers of APNs change in registrations", .serialized, .timeLimit(.minutes(1)))
 struct RegistrationCorrectionTests {
     private static func correct(
         _ database: StoreDatabase,
@@ -27,12 +27,15 @@ struct RegistrationCorrectionTests {
         try await database.settle([StoreDatabase.entry(receipt, .accepted(), [correction], event: .end)])
     }
 
-    @Test("C40: a dead token is forgotten only if it was registered before it died", arguments: [(-1, 1), (1, 0)])
+    @Test(
+        "C40: a dead token is forgotten only if it was registered before it died",
+        arguments: [(-1, 1), (0, 0), (1, 0)]
+    )
     func forget(seconds: Int64, left: Int) async throws {
         try await StoreDatabase.run { _, database in
-            try database.registerActivity()
-            try database.registerDevice()
-            let died = try database.time(plus: seconds)
+            try database.registerActivity(columns: "registered_at = to_timestamp(\(Fixture.accepted.seconds))")
+            try database.registerDevice(columns: "registered_at = to_timestamp(\(Fixture.accepted.seconds))")
+            let died = Fixture.accepted + .seconds(seconds)
             try await Self.correct(database, .forget(registeredUntil: died))
             #expect(try database.sql("SELECT count(*) FROM live_activity") == "\(left)")
             #expect(try database.sql("SELECT count(*) FROM device") == "1")

@@ -12,18 +12,19 @@ import TestSupport
 final class StoreDatabase {
     static let sdkAppID: Int64 = 1_400_000_000
 
-    let server: PrivatePostgres
     let url: String
     let pool: PostgresPool
     let store: DeliveryStore
     let instances: InstanceStore
 
-    private static let template = Mutex<String?>(nil)
-    private static let databases = Atomic<Int>(0)
+    private let server: PrivatePostgres
 
-    private init(on loop: EventLoop, connections: Int) throws {
-        server = try PrivatePostgres.shared()
-        url = try StoreDatabase.makeDatabase(on: server)
+    /// Databases that no test uses now: making one takes longer than most tests.
+    private static let idle = Mutex<[String]>([])
+
+    private init(_ url: String, on server: PrivatePostgres, loop: EventLoop, connections: Int) {
+        self.url = url
+        self.server = server
         pool = PostgresPool(
             url: url,
             connections: connections,
@@ -35,45 +36,39 @@ final class StoreDatabase {
         instances = InstanceStore(pool: pool)
     }
 
-    /// Runs a test on a lane.
+    /// Runs a test on a lane. The database is used again only if the test did not throw.
     static func run(
         connections: Int = 1,
         _ body: @Sendable (isolated LoopActor, StoreDatabase) async throws -> Void,
     ) async throws {
         let lane = try LoopActor()
         defer { lane.stop() }
+        let server = try PrivatePostgres.shared()
+        let url = try idle.withLock { $0.popLast() } ?? makeDatabase(on: server)
         try await lane.run { lane in
-            let database = try StoreDatabase(on: lane.loop, connections: connections)
+            let database = StoreDatabase(url, on: server, loop: lane.loop, connections: connections)
             database.pool.start(isolation: lane)
             defer { database.pool.close() }
             try await body(lane, database)
         }
+        try server.psql(emptying, database: url)
+        idle.withLock { $0.append(url) }
     }
 
-    /// A copy of a database that the schema was applied to once.
     private static func makeDatabase(on server: PrivatePostgres) throws -> String {
-        try template.withLock { template in
-            let source: String
-            if let template {
-                source = template
-            } else {
-                let url = try server.makeDatabase()
-                let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
-                let files = ["0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql"]
-                try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined(), database: url)
-                try server.psql(
-                    "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')",
-                    database: url,
-                )
-                source = String(url.split(separator: "/").last ?? "")
-                template = source
-            }
-            let name = "store_\(databases.add(1, ordering: .relaxed).newValue)"
-            try server.psql("CREATE DATABASE \(name) TEMPLATE \(source)")
-            return server.url.split(separator: "/").dropLast().joined(separator: "/")
-                .replacing("postgres:/", with: "postgres://") + "/\(name)"
-        }
+        let url = try server.makeDatabase()
+        let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
+        let files = ["0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql"]
+        let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
+        try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)
+        return url
     }
+
+    /// DELETE, not TRUNCATE: the tables are nearly empty and have many partitions.
+    private static let emptying = """
+        DELETE FROM certificate; DELETE FROM account; DELETE FROM device; DELETE FROM live_activity;
+        DELETE FROM pending; DELETE FROM delivery; DELETE FROM message; DELETE FROM instance;
+        """
 
     // MARK: - SQL
 
