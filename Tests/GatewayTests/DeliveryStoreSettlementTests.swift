@@ -93,13 +93,14 @@ struct DeliveryStoreSettlementTests {
         }
     }
 
-    @Test("messages settled in one transaction do not touch each other's rows")
+    @Test("messages that finish in one go, without rows for recipients, do not touch each other's rows")
     func severalMessages() async throws {
         try await StoreDatabase.run { _, database in
             let receipts = try await database.accept([Self.bothPhones, Fixture.order(), Fixture.order()], owner: 5)
             try await database.store.settle(
                 receipts.map { StoreDatabase.entry($0, try .accepted()) },
                 completed: [receipts[1].id],
+                shared: [],
                 owner: 5,
                 mayBeRepeated: false,
             )

@@ -177,20 +177,31 @@ extension StoreDatabase {
             laID: "order-7",
             event: event,
             deadline: receipt.acceptedAt + .seconds(Fixture.lifetime),
+            hasRow: false,
             settlement: Settlement(next: next, corrections: corrections),
         )
     }
 
-    /// Settles as the owner 5; `completes`: nothing is left of the messages in this process.
+    /// Settles as the owner 5, with locks as for messages whose recipients have rows of their own.
+    ///
+    /// - Parameter completes: nothing is left of the messages in this process.
     func settle(
         _ entries: [DeliveryStore.Entry],
         completes: Bool = true,
         owner: Int64 = 5,
         mayBeRepeated: Bool = false,
     ) async throws {
+        let rows = try sql("SELECT message_id || ' ' || account FROM pending WHERE account IS NOT NULL")
+            .split(separator: "\n").map(String.init)
+        let messages = Array(Set(entries.map(\.receipt.id)))
         try await store.settle(
-            entries,
-            completed: completes ? Array(Set(entries.map(\.receipt.id))) : [],
+            entries.map { entry in
+                var entry = entry
+                entry.hasRow = rows.contains("\(entry.receipt.id) \(entry.account)")
+                return entry
+            },
+            completed: completes ? messages : [],
+            shared: messages,
             owner: owner,
             mayBeRepeated: mayBeRepeated,
         )
