@@ -1,3 +1,4 @@
+import Logging
 import PostgresClient
 import TestSupport
 import Testing
@@ -193,6 +194,46 @@ struct DeliveryStoreClaimTests {
             claimed.sort { $0.message < $1.message }
             #expect(claimed.last?.message == 40)
             #expect(zip(claimed, claimed.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
+        }
+    }
+
+    @Test("a claim that waited for a newer message's claim sees it")
+    func waitedForNewer() async throws {
+        try await StoreDatabase.run(connections: 1) { lane, database in
+            try database.registerActivity()
+            let other = try await PostgresConnection.open(
+                database.url,
+                on: lane.loop,
+                logger: Logger(minimumLevel: .error),
+            )
+            defer { other.close() }
+            // Committed only once the claim waits for the row.
+            let newer = Task {
+                _ = lane
+                _ = try await other.run([
+                    PostgresStatement("UPDATE live_activity SET last_message = 11, last_timestamp = 4000000000"),
+                    PostgresStatement(
+                        """
+                        DO $$ BEGIN
+                            FOR attempt IN 1..2000 LOOP
+                                PERFORM pg_sleep(0.01), pg_stat_clear_snapshot();
+                                EXIT WHEN EXISTS (
+                                    SELECT FROM pg_locks WHERE NOT granted AND locktype IN ('transactionid', 'tuple')
+                                        AND pg_backend_pid() = ANY(pg_blocking_pids(pid)));
+                            END LOOP;
+                        END $$
+                        """
+                    ),
+                ])
+            }
+            let isHeld = """
+                SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %' AND datname = current_database()
+                """
+            while try database.sql(isHeld) != "1" {
+                await Task.yield()
+            }
+            #expect(try await database.claim(10).map(\.verdict) == [.superseded])
+            try await newer.value
         }
     }
 
