@@ -150,6 +150,20 @@ struct RecipientAnswerTests {
         )
     }
 
+    @Test("a phone that took the message is not pushed to again, though its token rotated while another waited")
+    func rotatedAfterAccept() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        _ = try script.found([Fixture.activity(), Fixture.activity("phone-2", token: 2)])
+        _ = script.answered(0, .accepted)
+        _ = script.answered(1, .lost)
+        _ = script.start(at: 2)
+        #expect(
+            try script.found([Fixture.activity(token: 9), Fixture.activity("phone-2", token: 2)], at: 2)
+                == ["push activity to phone-2 by 1 in production"]
+        )
+    }
+
     @Test("an answer nobody waits for does nothing")
     func strayAnswer() throws {
         var script = try Self.pushed()

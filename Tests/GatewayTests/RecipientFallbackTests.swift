@@ -132,7 +132,9 @@ struct RecipientFallbackTests {
 
     @Test("two phones, one dead and one overtaken: no notification")
     func oneSuperseded() throws {
-        var script = try Self.pushed(phones: [Fixture.activity(), Fixture.activity("phone-2", token: 2, verdict: .superseded)])
+        var script = try Self.pushed(phones: [
+            Fixture.activity(), Fixture.activity("phone-2", token: 2, verdict: .superseded),
+        ])
         #expect(
             script.answered(0, .dead(since: Fixture.accepted)) == [
                 "live_activity to phone-1: token_dead, activity_registered",

@@ -16,9 +16,10 @@ public struct SecretSeal: Sendable {
         let text = base64.utf8.filter { !($0 == 0x20 || (0x09...0x0D).contains($0)) }
         guard text.count == 44 else { throw .masterKey }
         var bytes = [UInt8](repeating: 0, count: 33)
-        guard EVP_DecodeBlock(&bytes, Array(text), 44) == 33, text.last == UInt8(ascii: "="),
-            text[42] != UInt8(ascii: "=")
-        else { throw .masterKey }
+        // OpenSSL takes padding anywhere for zeros: it may only be the last byte.
+        guard text.firstIndex(of: UInt8(ascii: "=")) == 43, EVP_DecodeBlock(&bytes, Array(text), 44) == 33 else {
+            throw .masterKey
+        }
         self.masterKey = Array(bytes.prefix(32))
     }
 

@@ -1,0 +1,253 @@
+import Logging
+import PostgresClient
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite("The queue and its instances", .serialized, .timeLimit(.minutes(1)))
+struct DeliveryStoreQueueTests {
+    // MARK: - Taking up
+
+    @Test("what is due and owned by nobody is taken up once, oldest first")
+    func takeDue() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipts = try await database.accept([Fixture.order(), Fixture.order(), Fixture.order()])
+            try database.sql(
+                """
+                UPDATE pending SET due = due - interval '1 minute' WHERE message_id = \(receipts[2].id);
+                UPDATE pending SET due = due + interval '1 minute' WHERE message_id = \(receipts[0].id)
+                """
+            )
+            let first = try await database.store.takeDue(owner: 5, limit: 1, suspects: false)
+            #expect(first.map(\.receipt) == [receipts[2]])
+            #expect(first.map(\.account) == [nil])
+            #expect(first.map(\.progress) == [nil])
+            let second = try await database.store.takeDue(owner: 6, limit: 10, suspects: false)
+            #expect(second.map(\.receipt) == [receipts[1]])
+            #expect(
+                try database.sql("SELECT coalesce(instance_id, 0) FROM pending ORDER BY message_id") == "0\n6\n5"
+            )
+        }
+    }
+
+    @Test("instances that look at the same time share the rows, none is taken twice")
+    func concurrent() async throws {
+        try await StoreDatabase.run(connections: 6) { lane, database in
+            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: 60))
+            let tasks = (1...6 as ClosedRange<Int64>).map { owner in
+                Task {
+                    _ = lane
+                    var taken: [Int64] = []
+                    while true {
+                        let work = try await database.store.takeDue(owner: owner, limit: 4, suspects: false)
+                        taken.append(contentsOf: work.map(\.receipt.id))
+                        let left = try await database.store.backlog(upTo: 100)
+                        if left == 0 { return taken }
+                    }
+                }
+            }
+            var taken: [Int64] = []
+            for task in tasks {
+                taken.append(contentsOf: try await task.value)
+            }
+            #expect(taken.sorted() == receipts.map(\.id))
+        }
+    }
+
+    @Test("a row that another transaction holds is passed over, not waited for")
+    func skipLocked() async throws {
+        try await StoreDatabase.run(connections: 2) { lane, database in
+            let receipts = try await database.accept([Fixture.order(), Fixture.order()])
+            // The row stays locked until the gate opens.
+            let gate = try await PostgresConnection.open(
+                database.url,
+                on: lane.loop,
+                logger: Logger(minimumLevel: .error)
+            )
+            defer { gate.close() }
+            _ = try await gate.run(PostgresStatement("SELECT pg_advisory_lock(1)"))
+            // With one connection the second statement would wait for the first.
+            while database.pool.openConnections < 2 {
+                _ = try await gate.run(PostgresStatement("SELECT"))
+            }
+            let holder = Task {
+                _ = lane
+                _ = try await database.pool.run([
+                    PostgresStatement(
+                        "SELECT FROM pending WHERE message_id = $1::bigint FOR UPDATE",
+                        [.integer(receipts[0].id)],
+                    ),
+                    PostgresStatement("SELECT pg_advisory_xact_lock(1)"),
+                ])
+            }
+            let waiting = PostgresStatement(
+                """
+                SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+                    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                """
+            )
+            while try await gate.run(waiting).rows.first?.integer(0) != 1 {}
+            let work = try await database.store.takeDue(owner: 5, limit: 10, suspects: false)
+            #expect(work.map(\.receipt.id) == [receipts[1].id])
+            _ = try await gate.run(PostgresStatement("SELECT pg_advisory_unlock(1)"))
+            try await holder.value
+        }
+    }
+
+    @Test("what instances died with twice is taken up apart from the rest")
+    func suspects() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipts = try await database.accept([Fixture.order(), Fixture.order(), Fixture.order()])
+            try database.sql(
+                """
+                UPDATE pending SET takeovers = 2 WHERE message_id = \(receipts[0].id);
+                UPDATE pending SET takeovers = 1 WHERE message_id = \(receipts[1].id)
+                """
+            )
+            let others = try await database.store.takeDue(owner: 5, limit: 10, suspects: false)
+            #expect(others.map(\.receipt.id) == [receipts[1].id, receipts[2].id])
+            #expect(others.map(\.takeovers) == [1, 0])
+            let suspects = try await database.store.takeDue(owner: 5, limit: 1, suspects: true)
+            #expect(suspects.map(\.receipt.id) == [receipts[0].id])
+            #expect(suspects.map(\.takeovers) == [2])
+        }
+    }
+
+    @Test(
+        "a row that this release cannot read is put aside for a minute, by its owner only",
+        arguments: [5, 6] as [Int64]
+    )
+    func postpone(owner: Int64) async throws {
+        try await StoreDatabase.run { _, database in
+            _ = try await database.accept()
+            let work = try #require(try await database.store.takeDue(owner: 5, limit: 1, suspects: false).first)
+            try await database.store.postpone(work, owner: owner, reason: "not_readable")
+            #expect(
+                try database.sql("SELECT instance_id IS NULL, due > now() + interval '50 seconds', reason FROM pending")
+                    == (owner == 5 ? "t|t|not_readable" : "f|f|")
+            )
+        }
+    }
+
+    @Test("the backlog counts what is due and owned by nobody, up to its limit")
+    func backlog() async throws {
+        try await StoreDatabase.run { _, database in
+            _ = try await database.accept([Fixture.order(), Fixture.order(), Fixture.order()])
+            _ = try await database.accept(owner: 5)
+            let receipt = try #require(try await database.accept(owner: 5).first)
+            try await database.settle([StoreDatabase.entry(receipt, .waiting(at: try database.time(plus: 60)))])
+            #expect(try await database.store.backlog(upTo: 100) == 3)
+            #expect(try await database.store.backlog(upTo: 2) == 2)
+        }
+    }
+
+    @Test("recipients with delivery rows or rows of their own need nothing more from the whole message")
+    func recipientsSettled() async throws {
+        try await StoreDatabase.run { _, database in
+            let order = Fixture.order(recipients: ["alice", "bob", "carol"])
+            let receipts = try await database.accept([order, order], owner: 5)
+            try await database.settle(
+                [
+                    StoreDatabase.entry(receipts[0], .accepted()),
+                    StoreDatabase.entry(receipts[0], .waiting(at: try database.time(plus: 60)), account: "bob"),
+                ],
+                completes: false,
+            )
+            #expect(try await database.store.recipientsSettled(of: receipts[0]) == ["alice", "bob"])
+            #expect(try await database.store.recipientsSettled(of: receipts[1]).isEmpty)
+        }
+    }
+
+    // MARK: - Instances
+
+    @Test("an instance gets a number of its own, and its heartbeat moves its counter")
+    func heartbeat() async throws {
+        try await StoreDatabase.run { _, database in
+            let first = try await database.instances.register(host: "one")
+            let second = try await database.instances.register(host: "two")
+            #expect(first < second)
+            let before = try database.time()
+            let heartbeat = try await database.instances.heartbeat(of: first)
+            #expect(heartbeat.isKnown)
+            #expect(heartbeat.others == [second: 0])
+            #expect(heartbeat.time >= before)
+            #expect(try await database.instances.heartbeat(of: second).others == [first: 1])
+            #expect(try database.sql("SELECT host, heartbeat FROM instance ORDER BY id") == "one|1\ntwo|1")
+        }
+    }
+
+    @Test("an instance that was taken over learns it from its heartbeat")
+    func declaredDead() async throws {
+        try await StoreDatabase.run { _, database in
+            let id = try await database.instances.register(host: "one")
+            #expect(try await database.instances.takeOver(id) == 0)
+            #expect(try await database.instances.heartbeat(of: id).isKnown == false)
+        }
+    }
+
+    @Test("the work of a dead instance is taken over once, whoever tries, and counted")
+    func takeOver() async throws {
+        try await StoreDatabase.run(connections: 4) { lane, database in
+            let dead = try await database.instances.register(host: "dead")
+            let alive = try await database.instances.register(host: "alive")
+            _ = try await database.accept([Fixture.order(), Fixture.order()], owner: dead)
+            _ = try await database.accept(owner: alive)
+            let tasks = (1...4).map { _ in
+                Task {
+                    _ = lane
+                    return try await database.instances.takeOver(dead)
+                }
+            }
+            var freed: [Int64?] = []
+            for task in tasks {
+                freed.append(try await task.value)
+            }
+            #expect(freed.filter { $0 != nil } == [2])
+            #expect(
+                try database.sql(
+                    "SELECT coalesce(instance_id, 0), takeovers, reason FROM pending ORDER BY message_id"
+                ) == "0|1|taken_over\n0|1|taken_over\n\(alive)|0|"
+            )
+            #expect(try database.sql("SELECT id FROM instance") == "\(alive)")
+        }
+    }
+
+    @Test("a dead instance's late settlement changes nothing")
+    func lateSettlement() async throws {
+        try await StoreDatabase.run { _, database in
+            let dead = try await database.instances.register(host: "dead")
+            let receipt = try #require(try await database.accept(owner: dead).first)
+            _ = try await database.instances.takeOver(dead)
+            try await database.settle([StoreDatabase.entry(receipt, .accepted())], owner: dead)
+            #expect(try database.deliveries() == [])
+            #expect(try database.queue() == ["whole message of nobody, content"])
+        }
+    }
+
+    @Test("rows of an instance that is not registered at all are freed, and only those")
+    func orphans() async throws {
+        try await StoreDatabase.run { _, database in
+            let alive = try await database.instances.register(host: "alive")
+            _ = try await database.accept(owner: 999_999)
+            _ = try await database.accept(owner: alive)
+            _ = try await database.accept()
+            try await database.instances.releaseOrphans()
+            #expect(
+                try database.sql("SELECT coalesce(instance_id, 0), takeovers FROM pending ORDER BY message_id")
+                    == "0|1\n\(alive)|0\n0|0"
+            )
+        }
+    }
+
+    @Test("an instance that leaves gives everything back without a count")
+    func release() async throws {
+        try await StoreDatabase.run { _, database in
+            let id = try await database.instances.register(host: "leaves")
+            _ = try await database.accept(owner: id)
+            try await database.store.release(owner: id)
+            #expect(try database.sql("SELECT instance_id IS NULL, takeovers FROM pending") == "t|0")
+            #expect(try database.sql("SELECT count(*) FROM instance") == "0")
+        }
+    }
+}
