@@ -218,6 +218,7 @@ CREATE TABLE message (
     recipients integer NOT NULL,
     PRIMARY KEY (id, accepted_at)
 ) PARTITION BY RANGE (accepted_at);
+CREATE INDEX message_key ON message (sdk_app_id, msg_key);
 COMMENT ON TABLE message IS 'Accepted messages, without their content. Partitioned by UTC day.';
 COMMENT ON COLUMN message.id IS 'Accept order.';
 COMMENT ON COLUMN message.accepted_at IS 'When it was accepted, by PostgreSQL''s clock; also the day of its deliveries'' partition.';
@@ -305,6 +306,7 @@ CREATE TABLE pending (
 CREATE UNIQUE INDEX pending_message ON pending (message_id) WHERE account IS NULL;
 CREATE UNIQUE INDEX pending_recipient ON pending (message_id, account) WHERE account IS NOT NULL;
 CREATE INDEX pending_due ON pending (due) WHERE instance_id IS NULL;
+CREATE INDEX pending_suspect ON pending (due) WHERE instance_id IS NULL AND takeovers > 1;
 CREATE INDEX pending_account ON pending (sdk_app_id, account) WHERE account IS NOT NULL;
 COMMENT ON TABLE pending IS 'The only queue: what is under way, waits for a retry, or was left by a dead instance. The row of the whole message holds its content and goes when nothing of the message is left.';
 COMMENT ON COLUMN pending.message_id IS 'The message.';
@@ -323,22 +325,27 @@ COMMENT ON COLUMN pending.progress IS 'Outcome of each target of the recipient s
 -- Partitions are named after their UTC day. Serve makes them 7 days ahead; there is no default partition, since one
 -- would forbid DETACH CONCURRENTLY.
 CREATE FUNCTION create_partitions(days_ahead integer) RETURNS integer
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp SET timezone = 'UTC' AS $$
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+    SET timezone = 'UTC' SET lock_timeout = '2s' AS $$
 DECLARE
     first_day date := (now() AT TIME ZONE 'UTC')::date - 1;
     day date;
     parent text;
+    partition text;
     made integer := 0;
 BEGIN
     -- Two instances that start together would otherwise both find the partition missing.
     PERFORM pg_advisory_xact_lock(5065287241953021);
     FOR day IN SELECT generate_series(first_day, first_day + 1 + days_ahead, interval '1 day')::date LOOP
         FOREACH parent IN ARRAY ARRAY['message', 'delivery'] LOOP
-            IF to_regclass(format('public.%I', parent || to_char(day, '_YYYYMMDD'))) IS NULL THEN
+            partition := parent || to_char(day, '_YYYYMMDD');
+            IF to_regclass(format('public.%I', partition)) IS NULL THEN
+                -- Attached rather than made in place: CREATE ... PARTITION OF would lock the parent against every
+                -- reader and writer, and wait behind the slowest of them.
+                EXECUTE format('CREATE TABLE public.%I (LIKE public.%I INCLUDING ALL)', partition, parent);
                 EXECUTE format(
-                    'CREATE TABLE public.%I PARTITION OF public.%I FOR VALUES FROM (%L) TO (%L)',
-                    parent || to_char(day, '_YYYYMMDD'), parent,
-                    day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
+                    'ALTER TABLE public.%I ATTACH PARTITION public.%I FOR VALUES FROM (%L) TO (%L)',
+                    parent, partition, day::timestamp AT TIME ZONE 'UTC', (day + 1)::timestamp AT TIME ZONE 'UTC');
                 made := made + 1;
             END IF;
         END LOOP;

@@ -99,6 +99,14 @@ public final class APNsClient {
         }
     }
 
+    /// Sends nothing of what waits for a stream: it ends as `unanswered(closed)`, which was not processed. Pushes that are
+    /// on a stream are answered as ever.
+    public func cancelWaiting() {
+        for pool in Array(pools.values) {
+            pool.cancelWaiting()
+        }
+    }
+
     /// Pushes without an outcome yet, whether they wait or are on a stream.
     public var requestsInFlight: Int { counter.count }
 

@@ -410,6 +410,11 @@ final class APNsConnectionPool: APNsConnection.Owner {
         drainConnections(because: "the signing key is no longer used")
     }
 
+    /// Sends nothing of what waits; what is on a stream goes on.
+    func cancelWaiting() {
+        fail(waiting.takeAll(), APNsFailure(.closed))
+    }
+
     /// Ends everything now.
     func close() {
         isRetired = true

@@ -151,13 +151,15 @@ final class MessageRouter: MessageGateway {
                 let receipts = try await store.accept(part.map(\.message), owner: owner)
                 for (entry, receipt) in zip(part, receipts) {
                     entry.continuation.resume(returning: .success(receipt))
-                    // Not if the id changed meanwhile: then the row is freed, and taken up by whoever finds it.
-                    if let owner, instance.id(at: .now) == owner {
-                        engine.begin(receipt, entry.message.order)
+                    if let owner {
+                        engine.begin(receipt, entry.message.order, owner: owner)
                     }
                 }
             } catch {
-                if error.isTransient || part.count == 1 {
+                if error.outcomeIsUnknown {
+                    instance.outcomeIsUnknown()
+                }
+                if error.isTransient(forBatchOf: part.count) || part.count == 1 {
                     let failure = unavailable(error)
                     for entry in part {
                         entry.continuation.resume(returning: .failure(failure))

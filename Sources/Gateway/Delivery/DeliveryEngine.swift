@@ -26,11 +26,13 @@ final class DeliveryEngine {
     private let claimSignal = Signal()
     private let lookUpSignal = Signal()
     private let settleSignal = Signal()
-    private var epoch: Int
+    /// Under which id of the instance the work in memory was begun.
+    private var owner: Int64?
     private var recipientsUnderWay = 0
     private var isClosed = false
-    /// Settlements may have been written by a unit whose outcome is unknown.
-    private var settlementsMayRepeat = false
+    private var isTakingUp = true
+    /// Settlements that PostgreSQL refused, to be tried again later.
+    private var refusedSettlements: [SettlementEntry] = []
 
     init(
         store: DeliveryStore,
@@ -48,14 +50,18 @@ final class DeliveryEngine {
         self.retrySchedule = retrySchedule
         self.recipientsInMemory = recipientsInMemory
         self.logger = logger
-        self.epoch = instance.epoch
     }
 
     /// Recipients whose work is in memory.
     var recipientCount: Int { recipientsUnderWay }
 
     /// For how many more recipients there is room in memory.
-    var room: Int { max(recipientsInMemory - recipientsUnderWay, 0) }
+    var room: Int { isTakingUp ? max(recipientsInMemory - recipientsUnderWay, 0) : 0 }
+
+    /// Begins nothing new from now on: what is accepted waits in PostgreSQL for another instance.
+    func stopTakingUp() {
+        isTakingUp = false
+    }
 
     /// Starts the tasks that run until ``close()``.
     func start(isolation: isolated any Actor = #isolation) {
@@ -86,28 +92,38 @@ final class DeliveryEngine {
     // MARK: - Beginning
 
     /// Begins the delivery of a message that was just accepted, to all its recipients.
-    func begin(_ receipt: AcceptedMessage, _ order: PushOrder) {
+    ///
+    /// - Parameter owner: the id under which its row was stored.
+    func begin(_ receipt: AcceptedMessage, _ order: PushOrder, owner: Int64) {
         let deadline = receipt.acceptedAt + .seconds(order.lifetime)
         begin(
             MessageTask(directory.underWay(receipt, order, deadline: deadline), isWhole: true, isShared: false),
             order.recipients.map { ($0, .none) },
+            owner: owner,
             quarantined: false,
         )
     }
 
     /// Begins or goes on with the delivery to some of a message's recipients.
     ///
-    /// - Parameter quarantined: nothing is sent; that is written down.
+    /// - Parameters:
+    ///   - owner: the id under which its row was taken up. Where the instance has another by now, the row is free
+    ///     again and nothing happens here.
+    ///   - quarantined: nothing is sent; that is written down.
     func begin(
         _ message: MessageTask,
         _ recipients: [(account: String, progress: RecipientProgress)],
+        owner: Int64,
         quarantined: Bool,
     ) {
+        followInstance()
+        guard owner == self.owner, !isClosed else { return message.isDone() }
+        instance.hold(message.underWay.receipt.id)
         message.remaining = recipients.count
         recipientsUnderWay += recipients.count
         let now = currentTime
         for recipient in recipients {
-            let task = RecipientTask(recipient.account, message, RecipientDelivery(progress: recipient.progress), epoch)
+            let task = RecipientTask(recipient.account, message, RecipientDelivery(progress: recipient.progress), owner)
             let action =
                 quarantined
                 ? task.delivery.quarantine(of: message.underWay)
@@ -144,12 +160,14 @@ final class DeliveryEngine {
 
     /// Whether the work of this task is still this process's.
     private func isCurrent(_ task: RecipientTask) -> Bool {
-        task.epoch == epoch && !isClosed
+        followInstance()
+        return task.owner == owner && !isClosed
     }
 
     private func push(_ attempt: PushAttempt, _ task: RecipientTask) {
-        // Between heartbeats this is the guard that keeps a process that was stopped and resumed from sending.
-        guard instance.id(at: .now) != nil else { return }
+        // Between heartbeats this is the guard that keeps a process that was stopped and resumed from sending. The id
+        // never becomes valid again after that, so nothing is forgotten here: the work is dropped as a whole.
+        guard instance.id(at: .now) == task.owner else { return }
         let message = task.message
         guard let request = message.composer.request(for: attempt, to: task.account, at: currentTime) else {
             let reason = PushComposer.payloadOverLimit
@@ -266,7 +284,7 @@ final class DeliveryEngine {
             do throws(PostgresError) {
                 try await body(self, current)
             } catch {
-                if error.isTransient {
+                if error.isTransient(forBatchOf: current.count) {
                     parts.append(current)
                     try? await Task.sleep(for: .milliseconds(200))
                 } else if current.count > 1 {
@@ -311,7 +329,7 @@ final class DeliveryEngine {
             let current = part.filter { isCurrent($0.task) }
             guard !current.isEmpty else { continue }
             guard let owner = instance.id(at: .now) else {
-                // No heartbeat came through: the poll drops all work as soon as the instance knows.
+                // No heartbeat came through: all work is dropped as soon as the instance has a new id.
                 parts.append(current)
                 try? await Task.sleep(for: .milliseconds(200))
                 continue
@@ -322,16 +340,14 @@ final class DeliveryEngine {
                     completed: completed(by: current),
                     shared: shared(by: current),
                     owner: owner,
-                    mayBeRepeated: settlementsMayRepeat,
+                    mayBeRepeated: current.contains(where: \.mayBeRepeated),
                 )
-                settlementsMayRepeat = false
                 for entry in current {
                     settled(entry)
                 }
             } catch {
-                if error.isTransient {
-                    settlementsMayRepeat = settlementsMayRepeat || error.outcomeIsUnknown
-                    parts.append(current)
+                if error.isTransient(forBatchOf: current.count) {
+                    parts.append(current.map { $0.repeated(ifUnknown: error) })
                     try? await Task.sleep(for: .milliseconds(200))
                 } else if current.count > 1 {
                     parts.append(Array(current[(current.count / 2)...]))
@@ -342,8 +358,7 @@ final class DeliveryEngine {
                         "PostgreSQL refused an outcome; it is tried again",
                         ["message_id": .integer(id), "error": .describing(error)],
                     )
-                    settlements.append(current[0])
-                    try? await Task.sleep(for: .seconds(1))
+                    refusedSettlements.append(contentsOf: current)
                 }
             }
         }
@@ -376,6 +391,7 @@ final class DeliveryEngine {
         recipientsUnderWay -= 1
         entry.task.message.remaining -= 1
         if entry.task.message.remaining == 0 {
+            instance.letGo(entry.task.message.underWay.receipt.id)
             entry.task.message.isDone()
         }
     }
@@ -383,13 +399,20 @@ final class DeliveryEngine {
     // MARK: - Ownership
 
     /// Forgets everything in memory once the instance lost its right to it.
-    ///
-    /// - Returns: whether it did.
-    func followInstance() -> Bool {
-        guard instance.epoch != epoch else { return false }
+    private func followInstance() {
+        let current = instance.owner
+        guard current != owner else { return }
+        // First, since dropping ends pushes, and their completions ask again.
+        owner = current
         dropWork()
-        epoch = instance.epoch
-        return true
+    }
+
+    /// Tries settlements again that PostgreSQL refused.
+    func retryRefusedSettlements() {
+        guard !refusedSettlements.isEmpty else { return }
+        settlements.append(contentsOf: refusedSettlements)
+        refusedSettlements = []
+        settleSignal.set()
     }
 
     /// Forgets everything in memory: it belongs to another instance now, or will.
@@ -397,7 +420,9 @@ final class DeliveryEngine {
         claims = WorkQueue()
         lookUps = WorkQueue()
         settlements = []
+        refusedSettlements = []
         recipientsUnderWay = 0
+        client.cancelWaiting()
     }
 }
 
@@ -405,6 +430,14 @@ final class DeliveryEngine {
 private struct SettlementEntry {
     let task: RecipientTask
     let settlement: Settlement
+    /// It may have been written already, by a unit whose outcome is unknown.
+    var mayBeRepeated = false
+
+    func repeated(ifUnknown error: PostgresError) -> SettlementEntry {
+        var entry = self
+        entry.mayBeRepeated = mayBeRepeated || error.outcomeIsUnknown
+        return entry
+    }
 
     /// Whether the recipient leaves memory with this.
     var isLast: Bool {

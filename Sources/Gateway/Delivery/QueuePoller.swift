@@ -15,7 +15,8 @@ final class QueuePoller {
     private let interval: Duration
     private let logger: Logger
     private let suspectDone = Signal()
-    private var suspectIsUnderWay = false
+    /// The id under which a suspect is under way.
+    private var suspectOwner: Int64?
     private var isClosed = false
 
     /// - Parameter interval: how often due rows are looked for.
@@ -57,9 +58,10 @@ final class QueuePoller {
 
     private func pollDue() async {
         while !isClosed {
-            if engine.followInstance(), suspectIsUnderWay {
+            if let suspectOwner, suspectOwner != instance.owner {
                 suspectDone.set()
             }
+            engine.retryRefusedSettlements()
             do throws(PostgresError) {
                 try await takeDue()
             } catch {
@@ -71,12 +73,25 @@ final class QueuePoller {
 
     private func takeDue() async throws(PostgresError) {
         while !isClosed, let owner = instance.id(at: .now), engine.room > 0 {
-            let limit = min(engine.room, QueuePoller.batchSize)
-            let work = try await store.takeDue(owner: owner, limit: Int64(limit), suspects: false)
+            // A row can be a message of 500 recipients.
+            let limit = max(1, min(engine.room / 500, QueuePoller.batchSize))
+            let work = try await taken { () throws(PostgresError) in
+                try await store.takeDue(owner: owner, limit: Int64(limit), suspects: false)
+            }
             for row in work {
-                try await resume(row, owner) {}
+                try await taken { () throws(PostgresError) in try await resume(row, owner) {} }
             }
             guard work.count == limit else { return }
+        }
+    }
+
+    /// Runs what may leave rows with this process that it does not work on: where it fails, they are looked for.
+    private func taken<Answer>(_ body: () async throws(PostgresError) -> Answer) async throws(PostgresError) -> Answer {
+        do throws(PostgresError) {
+            return try await body()
+        } catch {
+            instance.outcomeIsUnknown()
+            throw error
         }
     }
 
@@ -99,13 +114,18 @@ final class QueuePoller {
 
     /// - Returns: whether there was one; it is done then.
     private func takeSuspect(_ owner: Int64) async throws(PostgresError) -> Bool {
-        guard let suspect = try await store.takeDue(owner: owner, limit: 1, suspects: true).first else { return false }
+        let found = try await taken { () throws(PostgresError) in
+            try await store.takeDue(owner: owner, limit: 1, suspects: true)
+        }
+        guard let suspect = found.first else { return false }
         let (instance, suspectDone) = (instance, suspectDone)
-        suspectIsUnderWay = true
-        defer { suspectIsUnderWay = false }
-        try await resume(suspect, owner) {
-            instance.dismissSuspect()
-            suspectDone.set()
+        suspectOwner = owner
+        defer { suspectOwner = nil }
+        try await taken { () throws(PostgresError) in
+            try await resume(suspect, owner) {
+                instance.dismissSuspect()
+                suspectDone.set()
+            }
         }
         await suspectDone.wait()
         return true
@@ -131,6 +151,19 @@ final class QueuePoller {
             isDone()
             return
         }
+        var progress = RecipientProgress.none
+        if let stored = work.progress {
+            guard let known = RecipientProgress(decoding: stored) else {
+                logger.error(
+                    "progress not readable by this release; left for a newer one",
+                    ["message_id": .integer(work.receipt.id)],
+                )
+                try await store.postpone(work, owner: owner, reason: "not_readable")
+                isDone()
+                return
+            }
+            progress = known
+        }
         let isQuarantined = work.takeovers >= QueuePoller.takeoverLimit
         if isQuarantined {
             logger.error(
@@ -141,20 +174,17 @@ final class QueuePoller {
         let underWay = directory.underWay(work.receipt, order, deadline: work.deadline)
         let message = MessageTask(underWay, isWhole: work.account == nil, isShared: true, isDone: isDone)
         if let account = work.account {
-            let progress = work.progress.flatMap(RecipientProgress.init(decoding:)) ?? .none
-            engine.begin(message, [(account, progress)], quarantined: isQuarantined)
+            engine.begin(message, [(account, progress)], owner: owner, quarantined: isQuarantined)
             return
         }
         let settled = try await store.recipientsSettled(of: work.receipt)
-        // Another instance's by now, if this one came back under a new id meanwhile.
-        guard instance.id(at: .now) == owner else { return isDone() }
         let open = order.recipients.filter { !settled.contains($0) }
         if open.isEmpty {
             let id = work.receipt.id
             try await store.settle([], completed: [id], shared: [id], owner: owner, mayBeRepeated: false)
             isDone()
         } else {
-            engine.begin(message, open.map { ($0, .none) }, quarantined: isQuarantined)
+            engine.begin(message, open.map { ($0, .none) }, owner: owner, quarantined: isQuarantined)
         }
     }
 }

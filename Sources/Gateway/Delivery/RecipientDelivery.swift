@@ -59,7 +59,9 @@ struct RecipientDelivery: Sendable {
     ) -> Action {
         var attempts: [PushAttempt] = []
         for registration in found where registration.verdict != .notLive {
-            guard let index = target(.activity, registration.installation, registration.token) else { continue }
+            guard let index = target(.activity, registration.installation, registration.token, at: now) else {
+                continue
+            }
             switch registration.verdict {
             case .superseded: settle(index, as: .superseded, reason: "newer_message_claimed")
             case .activityEnded: settle(index, as: .activityEnded, reason: "activity_ended")
@@ -75,7 +77,7 @@ struct RecipientDelivery: Sendable {
     mutating func devicesFound(_ found: [FoundDevice], of message: MessageUnderWay, at now: UnixTime) -> Action {
         var attempts: [PushAttempt] = []
         for device in found {
-            guard let index = target(.device, device.installation, device.token) else { continue }
+            guard let index = target(.device, device.installation, device.token, at: now) else { continue }
             if device.deniesNotifications {
                 settle(index, as: .nothingToSend, reason: "permission_denied")
             } else if let until = device.foregroundUntil, now < until {
@@ -240,13 +242,25 @@ struct RecipientDelivery: Sendable {
 
     /// The index of the target to push to, or nil if this token has its outcome already. A new token of a phone whose
     /// former one was lost is tried afresh.
-    private mutating func target(_ kind: DeliveryTarget.Kind, _ installation: String, _ token: PushToken) -> Int? {
+    private mutating func target(
+        _ kind: DeliveryTarget.Kind,
+        _ installation: String,
+        _ token: PushToken,
+        at now: UnixTime,
+    ) -> Int? {
         let known = progress.targets.lastIndex { $0.kind == kind && $0.installation == installation }
         if let known {
             let target = progress.targets[known]
-            if case .settled = target.state {
+            switch target.state {
+            case .settled(.cancelled):
+                // It was cleared and is registered again.
+                break
+            case .settled:
                 guard target.isLostActivityPush, target.tokenFingerprint != token.fingerprint else { return nil }
-            } else {
+            case .waiting(let until, _) where now < until && target.tokenFingerprint == token.fingerprint:
+                // Taken up for another phone's sake; this one was told to wait longer.
+                return nil
+            case .waiting, .pushing:
                 progress.targets[known].tokenFingerprint = token.fingerprint
                 progress.targets[known].state = .pushing
                 return known

@@ -25,17 +25,17 @@ final class MessageTask {
 final class RecipientTask {
     let account: String
     let message: MessageTask
-    /// Of which epoch of the instance it is; older ones are not this process's work any more.
-    let epoch: Int
+    /// The id of the instance under which it was begun; under another it is not this process's work any more.
+    let owner: Int64
     var delivery: RecipientDelivery
     /// Whether it has a pending row of its own.
     var hasRow: Bool
 
-    init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ epoch: Int) {
+    init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ owner: Int64) {
         self.account = account
         self.message = message
         self.delivery = delivery
-        self.epoch = epoch
+        self.owner = owner
         self.hasRow = !message.isWhole
     }
 

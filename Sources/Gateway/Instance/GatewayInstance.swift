@@ -22,11 +22,13 @@ public final class GatewayInstance: Sendable {
     private struct State {
         var id: Int64?
         var liveness: InstanceLiveness
-        /// Increases when all work in memory has to be dropped.
-        var epoch = 0
         var clock: (time: UnixTime, at: MonotonicTime)?
         var hasSuspect = false
         var backlog: Int64 = 0
+        /// Messages whose work is in some lane's memory, and how often.
+        var held: [Int64: Int] = [:]
+        /// Until then rows are looked for that this process owns without knowing it.
+        var sweepUntil: MonotonicTime?
     }
 
     let configuration: Configuration
@@ -46,13 +48,15 @@ public final class GatewayInstance: Sendable {
         self.state = Mutex(State(liveness: liveness))
     }
 
-    /// The id, nil while this process is not registered or lost its right to send.
+    /// The id under which this process owns rows. It changes when the work in memory is not this process's any more, and
+    /// is nil until PostgreSQL gave a new one: work is current exactly while the id is the one it was begun under.
+    var owner: Int64? { state.withLock { $0.id } }
+
+    /// The same, but nil also while no heartbeat came through for so long that nothing may be sent or written. From
+    /// there the id never becomes valid again.
     func id(at now: MonotonicTime) -> Int64? {
         state.withLock { $0.liveness.maySend(at: now) ? $0.id : nil }
     }
-
-    /// Increases when all work in memory has to be dropped.
-    var epoch: Int { state.withLock { $0.epoch } }
 
     /// Whether PostgreSQL answered lately.
     public var isAlive: Bool { id(at: .now) != nil }
@@ -78,39 +82,78 @@ public final class GatewayInstance: Sendable {
         state.withLock { $0.hasSuspect = false }
     }
 
+    // MARK: - What is in memory
+
+    /// A lane begins to work on a row of this message.
+    func hold(_ message: Int64) {
+        state.withLock { $0.held[message, default: 0] += 1 }
+    }
+
+    /// The lane is done with it.
+    func letGo(_ message: Int64) {
+        state.withLock { state in
+            guard let count = state.held[message] else { return }
+            state.held[message] = count > 1 ? count - 1 : nil
+        }
+    }
+
+    /// A unit that gives this process rows ended without a known outcome: it may own rows that no lane works on.
+    func outcomeIsUnknown() {
+        state.withLock { $0.sweepUntil = MonotonicTime.now + .seconds(600) }
+    }
+
+    /// Of the messages of which this process owns rows, those that no lane works on; nil while there is no reason to
+    /// look.
+    func messagesNotHeld(_ queue: DeliveryStore) async throws(PostgresError) -> (messages: Set<Int64>, owner: Int64)? {
+        let (owner, until) = state.withLock { ($0.id, $0.sweepUntil) }
+        guard let owner, let until, MonotonicTime.now < until else { return nil }
+        let owned = try await queue.messagesOwned(by: owner)
+        return (owned.filter { message in state.withLock { $0.held[message] == nil } }, owner)
+    }
+
+    /// Counts the rows that wait for an owner.
+    ///
+    /// - Parameter limit: up to so many.
+    func measureBacklog(_ queue: DeliveryStore, upTo limit: Int64) async throws(PostgresError) {
+        let backlog = try await queue.backlog(upTo: limit)
+        state.withLock { $0.backlog = backlog }
+    }
+
     // MARK: - Keeping alive
 
-    /// One heartbeat with what follows from it.
+    /// One heartbeat.
     ///
-    /// - Parameter backlogLimit: up to how many waiting rows are counted.
-    func beat(_ store: InstanceStore, _ queue: DeliveryStore, backlogLimit: Int64) async {
+    /// - Returns: instances that died.
+    func beat(_ store: InstanceStore, _ queue: DeliveryStore) async -> [Int64] {
         do throws(PostgresError) {
             let sentAt = MonotonicTime.now
             guard let id = id(at: sentAt) else {
                 try await comeBack(store, queue)
-                return
+                return []
             }
             let heartbeat = try await store.heartbeat(of: id)
-            let action = note(heartbeat, sentAt: sentAt)
-            switch action {
-            case .becomeNewInstance:
-                logger.error("declared dead by another instance; work dropped", ["instance": .integer(id)])
-                dropWork()
+            guard self.id(at: .now) == id else {
+                // It came too late: meanwhile work was refused that nothing would begin again.
+                logger.error("heartbeat came too late; work is dropped", ["instance": .integer(id)])
                 try await comeBack(store, queue)
-            case .takeOver(let dead):
-                for id in dead {
-                    guard let rows = try await store.takeOver(id) else { continue }
-                    logger.warning("took over a dead instance", ["instance": .integer(id), "rows": .integer(rows)])
-                }
+                return []
             }
-            let backlog = try await queue.backlog(upTo: backlogLimit)
-            state.withLock { $0.backlog = backlog }
+            switch note(heartbeat, sentAt: sentAt) {
+            case .becomeNewInstance:
+                logger.error("declared dead by another instance; work is dropped", ["instance": .integer(id)])
+                try await comeBack(store, queue)
+                return []
+            case .takeOver(let dead): return dead
+            }
         } catch {
-            state.withLock { $0.liveness.connectionLost() }
-            if id(at: .now) == nil, state.withLock({ $0.id }) != nil {
-                logger.error("no heartbeat; sending stops and work is dropped", ["error": .describing(error)])
-                dropWork()
+            let isLost = state.withLock { state in
+                state.liveness.connectionLost()
+                return state.id != nil && !state.liveness.maySend(at: .now)
             }
+            if isLost {
+                logger.error("no heartbeat; sending stopped", ["error": .describing(error)])
+            }
+            return []
         }
     }
 
@@ -127,38 +170,39 @@ public final class GatewayInstance: Sendable {
         }
     }
 
-    /// Registers anew. What the former id still owns was dropped from memory by this process itself, so it is given
-    /// back without counting as a takeover.
+    /// Registers anew. What the former id still owns is dropped from memory by this process itself, so it is given back
+    /// without counting as a takeover.
     private func comeBack(_ store: InstanceStore, _ queue: DeliveryStore) async throws(PostgresError) {
-        let former = state.withLock { $0.id }
-        if former != nil {
-            dropWork()
-        }
-        if let former {
+        if let former = owner {
             try await queue.release(owner: former)
+            dropWork()
         }
         let id = try await store.register(host: host)
         let sentAt = MonotonicTime.now
         let heartbeat = try await store.heartbeat(of: id)
-        state.withLock { $0.id = id }
+        state.withLock { state in
+            // What the others did while this process was away was not seen.
+            state.liveness.connectionLost()
+            state.id = id
+        }
         _ = note(heartbeat, sentAt: sentAt)
         logger.info("instance registered", ["instance": .integer(id)])
     }
 
     private func dropWork() {
         state.withLock { state in
-            state.epoch += 1
+            state.id = nil
             state.hasSuspect = false
+            state.held = [:]
         }
     }
 
     /// Gives everything back at the end of the process.
     func leave(_ queue: DeliveryStore) async {
-        guard let id = state.withLock({ $0.id }) else { return }
+        guard let id = owner else { return }
         dropWork()
         do throws(PostgresError) {
             try await queue.release(owner: id)
-            state.withLock { $0.id = nil }
         } catch {
             logger.warning("work not released; another instance takes it over", ["error": .describing(error)])
         }

@@ -16,12 +16,6 @@ public final class GatewayLane {
     private let engine: DeliveryEngine
     private let poller: QueuePoller
     private let client: APNsClient
-    private let instance: GatewayInstance
-    private let directory: ApplicationDirectory
-    private let store: DeliveryStore
-    private let backlogLimit: Int64
-    private let logger: Logger
-    private var isClosed = false
 
     /// - Parameters:
     ///   - loop: the lane's loop.
@@ -42,11 +36,7 @@ public final class GatewayLane {
             on: loop,
             logger: logger,
         )
-        self.instance = instance
-        self.directory = directory
-        self.logger = logger
-        self.backlogLimit = configuration.backlogLimit
-        self.store = DeliveryStore(pool: pool)
+        let store = DeliveryStore(pool: pool)
         self.client = try APNsClient(on: loop, configuration: configuration.apns, tokens: tokens, logger: logger)
         self.engine = DeliveryEngine(
             store: store,
@@ -84,33 +74,6 @@ public final class GatewayLane {
         poller.start()
     }
 
-    /// Keeps the whole process alive: heartbeat, takeover, configuration, partitions. One lane of a process runs it.
-    ///
-    /// - Parameter retired: told of signing keys that are not used any more, for the other lanes.
-    public func keepInstance(retired: ([APNsSigningKey]) -> Void) async {
-        let instances = InstanceStore(pool: pool)
-        var beats = 0
-        while !isClosed {
-            await instance.beat(instances, store, backlogLimit: backlogLimit)
-            do throws(PostgresError) {
-                let keys = try await directory.reload(from: pool)
-                if !keys.isEmpty {
-                    retired(keys)
-                }
-                if beats % 1800 == 0 {
-                    try await instances.createPartitions()
-                }
-                if beats % 15 == 0 {
-                    try await instances.releaseOrphans()
-                }
-                beats += 1
-            } catch {
-                logger.warning("configuration not read", ["error": .describing(error)])
-            }
-            try? await Task.sleep(for: instance.configuration.heartbeatInterval)
-        }
-    }
-
     /// Closes the connections of keys that are not used any more.
     public func retire(_ keys: [APNsSigningKey]) {
         for key in keys {
@@ -121,18 +84,18 @@ public final class GatewayLane {
     /// Recipients whose work is in memory.
     public var recipientsUnderWay: Int { engine.recipientCount }
 
-    /// Stops taking up work and gives what is left back. Call once no request is under way.
-    ///
-    /// - Parameter isLast: whether this process ends with it, so that its rows are freed at once.
-    public func close(isLast: Bool) async {
-        isClosed = true
-        router.close()
+    /// Takes up no more work: what is accepted from now on waits in PostgreSQL for another instance.
+    public func stopTakingUp() {
         poller.close()
+        engine.stopTakingUp()
+    }
+
+    /// Ends. What is left in memory is forgotten; its rows are given back by the keeper.
+    public func close() {
+        poller.close()
+        router.close()
         engine.close()
         client.close()
-        if isLast {
-            await instance.leave(store)
-        }
         pool.close()
     }
 }

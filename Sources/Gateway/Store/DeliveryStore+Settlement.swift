@@ -58,7 +58,7 @@ extension DeliveryStore {
             unit.append(removal(of: finished.filter(\.hasRow), owner: owner))
         }
         if !unfinished.isEmpty {
-            unit.append(waiting(unfinished, owner: owner))
+            unit.append(waiting(unfinished, owner: owner, mayBeRepeated: mayBeRepeated))
         }
         unit.append(contentsOf: completion(of: shared, completed: completed, owner: owner))
         _ = try await pool.run(unit)
@@ -96,10 +96,13 @@ extension DeliveryStore {
                 AS row (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route, route_reason,
                     fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
                     timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at)
-            WHERE EXISTS (
-                    SELECT FROM pending WHERE pending.message_id = row.message_id
-                        AND pending.instance_id = $23::bigint
-                        AND (pending.account IS NULL OR pending.account = row.account))
+            -- Two questions rather than one with OR, which no index answers.
+            WHERE (EXISTS (
+                    SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
+                        AND pending.instance_id = $23::bigint)
+                OR EXISTS (
+                    SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account = row.account
+                        AND pending.instance_id = $23::bigint))
                 AND NOT ($24::boolean AND EXISTS (
                     SELECT FROM delivery WHERE delivery.message_id = row.message_id
                         AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
@@ -148,7 +151,7 @@ extension DeliveryStore {
         )
     }
 
-    private func waiting(_ entries: [Entry], owner: Int64) -> PostgresStatement {
+    private func waiting(_ entries: [Entry], owner: Int64, mayBeRepeated: Bool) -> PostgresStatement {
         var due: [Int64] = []
         var reasons: [String] = []
         var progress: [RecipientProgress] = []
@@ -178,9 +181,16 @@ extension DeliveryStore {
             FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[], $6::timestamptz[],
                 $7::timestamptz[], $8::bigint[], $9::text[], $10::bytea[], $11::boolean[])
                 AS row (message_id, account, accepted_at, sdk_app_id, due, deadline, attempts, reason, progress, is_kept)
-            WHERE EXISTS (
-                SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.instance_id = $1::bigint
-                    AND (pending.account IS NULL OR pending.account = row.account))
+            WHERE (EXISTS (
+                    SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
+                        AND pending.instance_id = $1::bigint)
+                OR EXISTS (
+                    SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account = row.account
+                        AND pending.instance_id = $1::bigint))
+                -- Another instance has finished what is written here for the second time.
+                AND NOT ($12::boolean AND EXISTS (
+                    SELECT FROM delivery WHERE delivery.message_id = row.message_id
+                        AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
             ON CONFLICT (message_id, account) WHERE account IS NOT NULL DO UPDATE SET
                 instance_id = excluded.instance_id, due = excluded.due, attempts = excluded.attempts,
                 reason = excluded.reason, progress = excluded.progress,
@@ -201,6 +211,7 @@ extension DeliveryStore {
                 .texts(reasons),
                 .byteArrays(progress.map { $0.encoded() }),
                 .booleans(isKept),
+                .boolean(mayBeRepeated),
             ],
         )
     }
@@ -236,138 +247,5 @@ extension DeliveryStore {
             )
         }
         return statements
-    }
-
-    // MARK: - Corrections
-
-    /// What the answers taught about registrations. Each statement names the token that was pushed to or the message
-    /// whose `end` was claimed, so that a registration that arrived meanwhile is not touched.
-    private func corrections(of entries: [Entry]) -> [PostgresStatement] {
-        var forgotten = Corrected()
-        var environments = Corrected()
-        var ended = Corrected()
-        var givenUp = Corrected()
-        for entry in entries {
-            for correction in entry.settlement.corrections {
-                switch correction.change {
-                case .forget(let until): forgotten.append(entry, correction, time: until)
-                case .rememberEnvironment(let environment):
-                    environments.append(entry, correction, text: environment.rawValue)
-                case .endAccepted: ended.append(entry, correction)
-                case .endGivenUp: givenUp.append(entry, correction)
-                }
-            }
-        }
-        var statements: [PostgresStatement] = []
-        if !forgotten.isEmpty {
-            statements.append(
-                PostgresStatement(
-                    """
-                    DELETE FROM live_activity AS activity
-                    USING unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS dead (sdk_app_id, token, until)
-                    WHERE activity.sdk_app_id = dead.sdk_app_id AND activity.token = dead.token
-                        AND activity.registered_at <= dead.until
-                    """,
-                    forgotten.tokensAndTimes,
-                )
-            )
-            statements.append(
-                PostgresStatement(
-                    """
-                    DELETE FROM device
-                    USING unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS dead (sdk_app_id, token, until)
-                    WHERE device.sdk_app_id = dead.sdk_app_id AND device.token = dead.token
-                        AND device.registered_at <= dead.until
-                    """,
-                    forgotten.tokensAndTimes,
-                )
-            )
-        }
-        if !environments.isEmpty {
-            statements.append(
-                PostgresStatement(
-                    """
-                    UPDATE live_activity AS activity SET environment = known.environment
-                    FROM unnest($1::bigint[], $2::bytea[], $3::text[]) AS known (sdk_app_id, token, environment)
-                    WHERE activity.sdk_app_id = known.sdk_app_id AND activity.token = known.token
-                        AND activity.environment IS DISTINCT FROM known.environment
-                    """,
-                    environments.tokensAndTexts,
-                )
-            )
-            statements.append(
-                PostgresStatement(
-                    """
-                    UPDATE device SET environment = known.environment
-                    FROM unnest($1::bigint[], $2::bytea[], $3::text[]) AS known (sdk_app_id, token, environment)
-                    WHERE device.sdk_app_id = known.sdk_app_id AND device.token = known.token
-                        AND device.environment IS DISTINCT FROM known.environment
-                    """,
-                    environments.tokensAndTexts,
-                )
-            )
-        }
-        if !ended.isEmpty {
-            statements.append(
-                PostgresStatement(
-                    """
-                    UPDATE live_activity AS activity SET ended_at = clock_timestamp()
-                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
-                        AS ended (sdk_app_id, account, la_id, installation, message_id)
-                    WHERE activity.sdk_app_id = ended.sdk_app_id AND activity.account = ended.account
-                        AND activity.la_id = ended.la_id AND activity.installation = ended.installation
-                        AND activity.end_message = ended.message_id AND activity.ended_at IS NULL
-                    """,
-                    ended.keysAndMessages,
-                )
-            )
-        }
-        if !givenUp.isEmpty {
-            statements.append(
-                PostgresStatement(
-                    """
-                    UPDATE live_activity AS activity SET end_message = NULL
-                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
-                        AS given_up (sdk_app_id, account, la_id, installation, message_id)
-                    WHERE activity.sdk_app_id = given_up.sdk_app_id AND activity.account = given_up.account
-                        AND activity.la_id = given_up.la_id
-                        AND activity.installation = coalesce(given_up.installation, activity.installation)
-                        AND activity.end_message = given_up.message_id AND activity.ended_at IS NULL
-                    """,
-                    givenUp.keysAndMessages,
-                )
-            )
-        }
-        return statements
-    }
-
-    private struct Corrected {
-        private var rows: [(entry: Entry, correction: RegistrationCorrection, time: UnixTime?, text: String?)] = []
-
-        var isEmpty: Bool { rows.isEmpty }
-
-        mutating func append(
-            _ entry: Entry,
-            _ correction: RegistrationCorrection,
-            time: UnixTime? = nil,
-            text: String? = nil,
-        ) {
-            rows.append((entry, correction, time, text))
-        }
-
-        private var apps: PostgresParameter { .integers(rows.map(\.entry.sdkAppID)) }
-        private var tokens: PostgresParameter { .byteArrays(rows.map { $0.correction.token?.bytes }) }
-
-        var tokensAndTimes: [PostgresParameter] { [apps, tokens, .timestamps(rows.map { $0.time?.microseconds })] }
-        var tokensAndTexts: [PostgresParameter] { [apps, tokens, .texts(rows.map(\.text))] }
-        var keysAndMessages: [PostgresParameter] {
-            [
-                apps,
-                .texts(rows.map(\.entry.account)),
-                .texts(rows.map(\.entry.laID)),
-                .texts(rows.map(\.correction.installation)),
-                .integers(rows.map(\.entry.receipt.id)),
-            ]
-        }
     }
 }

@@ -141,11 +141,13 @@ final class DeliveryStore {
                     WHERE found.verdict = 'claimed' AND activity.sdk_app_id = found.sdk_app_id
                         AND activity.account = found.account AND activity.la_id = found.la_id
                         AND activity.installation = found.installation
-                    RETURNING found.position, activity.installation, activity.last_timestamp
+                    RETURNING found.position, 'claimed' AS verdict, activity.installation, activity.token,
+                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at
                 )
-                SELECT found.position, found.verdict, found.installation, found.token, found.business_id,
-                    found.environment, coalesce(claimed.last_timestamp, 0), found.started_at
-                FROM found LEFT JOIN claimed USING (position, installation)
+                SELECT * FROM claimed
+                UNION ALL
+                SELECT position, verdict, installation, token, business_id, environment, 0, started_at
+                FROM found WHERE verdict <> 'claimed'
                 """,
                 [
                     .integers(claims.map(\.sdkAppID)),

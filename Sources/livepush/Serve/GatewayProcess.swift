@@ -41,11 +41,14 @@ enum GatewayProcess {
         for lane in lanes {
             await lane.start()
         }
-        let keeper = Task { [lanes] in
-            await lanes[0].keepInstance { keys in
-                for lane in lanes {
-                    Task { await lane.retire(keys) }
-                }
+        await lanes[0].keepInstance(
+            configuration: configuration.gateway,
+            instance: instance,
+            directory: directory,
+            logger: logger,
+        ) { [lanes] keys in
+            for lane in lanes {
+                Task { await lane.retire(keys) }
             }
         }
         for (lane, socket) in zip(lanes, sockets) {
@@ -61,7 +64,6 @@ enum GatewayProcess {
         )
         await TerminationSignals.wait()
         await drain(lanes, state, grace: configuration.drainGrace, logger)
-        await keeper.value
         logger.info("stopped")
     }
 
@@ -73,6 +75,7 @@ enum GatewayProcess {
         }
         try? await Task.sleep(for: grace)
         for lane in lanes {
+            await lane.stopTakingUp()
             await lane.stopAccepting()
         }
         await wait(atMost: answerLimit) {
@@ -84,10 +87,9 @@ enum GatewayProcess {
             return true
         }
         // The first lane keeps the instance alive and gives back what is left, so it goes last.
-        for lane in lanes.dropFirst() {
-            await lane.close(isLast: false)
+        for lane in lanes.reversed() {
+            await lane.close()
         }
-        await lanes.first?.close(isLast: true)
     }
 
     private static func wait(atMost limit: Duration, until isDone: () async -> Bool) async {

@@ -14,6 +14,7 @@ actor ServeLane {
     private let tencent: TencentIMAPI
     private let client: ClientAPI
     private var server: HTTPServer?
+    private var keeper: InstanceKeeper?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -51,11 +52,25 @@ actor ServeLane {
         lane.start()
     }
 
-    /// Keeps the whole process alive; one lane runs it until it is closed.
+    /// Keeps the whole process alive, until this lane is closed. One lane of a process does.
     ///
     /// - Parameter retired: told of signing keys that are not used any more.
-    func keepInstance(retired: @escaping @Sendable ([APNsSigningKey]) -> Void) async {
-        await lane.keepInstance(retired: retired)
+    func keepInstance(
+        configuration: GatewayConfiguration,
+        instance: GatewayInstance,
+        directory: ApplicationDirectory,
+        logger: Logger,
+        retired: @escaping @Sendable ([APNsSigningKey]) -> Void,
+    ) {
+        let keeper = InstanceKeeper(
+            on: loop,
+            configuration: configuration,
+            instance: instance,
+            directory: directory,
+            logger: logger,
+        )
+        keeper.start(retired: retired)
+        self.keeper = keeper
     }
 
     /// Closes the connections of keys that are not used any more.
@@ -136,11 +151,15 @@ actor ServeLane {
     /// Recipients whose push is under way.
     var recipientsUnderWay: Int { lane.recipientsUnderWay }
 
-    /// Closes everything. What is under way is given back.
-    ///
-    /// - Parameter isLast: whether the process ends with it.
-    func close(isLast: Bool) async {
+    /// Takes up no more work from the queue.
+    func stopTakingUp() {
+        lane.stopTakingUp()
+    }
+
+    /// Closes everything. The lane that keeps the instance goes last: it gives back what all have left.
+    func close() async {
         server?.close()
-        await lane.close(isLast: isLast)
+        lane.close()
+        await keeper?.close()
     }
 }
