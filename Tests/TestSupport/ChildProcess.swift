@@ -99,8 +99,15 @@ public enum ChildProcess {
     }
 
     static func contents(of file: Int32) -> String {
-        var bytes = [UInt8](repeating: 0, count: Int(max(0, lseek(file, 0, SEEK_END))))
-        let count = pread(file, &bytes, bytes.count, 0)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        String(decoding: bytes(of: file, after: 0), as: UTF8.self)
+    }
+
+    /// Leaves the file's position alone: the child that writes shares it.
+    static func bytes(of file: Int32, after offset: Int) -> [UInt8] {
+        var information = stat()
+        guard fstat(file, &information) == 0, Int(information.st_size) > offset else { return [] }
+        var bytes = [UInt8](repeating: 0, count: Int(information.st_size) - offset)
+        let count = pread(file, &bytes, bytes.count, off_t(offset))
+        return Array(bytes.prefix(max(0, count)))
     }
 }
