@@ -1,6 +1,7 @@
 import APNsSimulator
 import Glibc
 import Logging
+import TestSupport
 import Testing
 import VerbatimJSON
 
@@ -38,14 +39,11 @@ struct RunningSimulator {
     }
 
     private static func shell(_ command: String) -> String {
-        guard let pipe = popen("(" + command + ") 2>&1", "r") else { return "popen failed" }
-        defer { pclose(pipe) }
-        var output: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while case let count = fread(&buffer, 1, buffer.count, pipe), count > 0 {
-            output += buffer.prefix(count)
+        do {
+            return try ChildProcess.run("sh", ["-c", "exec 2>&1; " + command]).output
+        } catch {
+            return "\(error)"
         }
-        return String(decoding: output, as: UTF8.self)
     }
 
     /// Writes a file into the directory.

@@ -148,7 +148,7 @@ struct ConnectionFaultTests {
     func silence() async throws {
         let peer = try await HTTP2Peer(#"{"silentTokens": ["\#(Samples.token(20))"]}"#)
         let key = try Samples.key()
-        try await TestLane.with(peer, configure: { $0.requestTimeout = .milliseconds(600) }) { lane in
+        try await TestLane.with(peer, configure: { $0.requestTimeout = .seconds(2) }) { lane in
             let outcomes = await lane.sendAll(Samples.requests(0..<50), key: key)
             for (number, outcome) in outcomes.enumerated() where number != 20 {
                 #expect(outcome.status == 200)
@@ -207,8 +207,8 @@ struct ConnectionFaultTests {
         try await TestLane.with(
             peer,
             configure: {
-                $0.pingInterval = .milliseconds(100)
-                $0.pingTimeout = .milliseconds(200)
+                $0.pingInterval = .milliseconds(200)
+                $0.pingTimeout = .seconds(2)
             }
         ) { lane in
             #expect(await lane.send(Samples.request(0), key: key).status == 200)
@@ -231,7 +231,7 @@ struct ConnectionFaultTests {
     func suspect() async throws {
         let peer = try await HTTP2Peer()
         let key = try Samples.key()
-        try await TestLane.with(peer, configure: { $0.requestTimeout = .milliseconds(500) }) { lane in
+        try await TestLane.with(peer, configure: { $0.requestTimeout = .seconds(2) }) { lane in
             #expect(await lane.send(Samples.request(0), key: key).status == 200)
             try await peer.set(#"{"swallow": true}"#)
             #expect(await lane.send(Samples.request(1), key: key).status == nil)

@@ -7,11 +7,11 @@ import Testing
 struct HTTPServerDeadlineTests {
     private static var short: HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()
-        configuration.headDeadline = .milliseconds(150)
-        configuration.bodyDeadline = .milliseconds(150)
-        configuration.idleDeadline = .milliseconds(150)
-        configuration.answerDeadline = .milliseconds(150)
-        configuration.lingerDeadline = .milliseconds(150)
+        configuration.headDeadline = .milliseconds(400)
+        configuration.bodyDeadline = .milliseconds(400)
+        configuration.idleDeadline = .milliseconds(400)
+        configuration.answerDeadline = .milliseconds(400)
+        configuration.lingerDeadline = .milliseconds(400)
         return configuration
     }
 
@@ -83,7 +83,7 @@ struct HTTPServerDeadlineTests {
         let client = try Client(port: server.port)
         client.send("GET /hold HTTP/1.1\r\nHost: a\r\n\r\n")
         try await server.wait { $0.pendingExchanges == 1 }
-        try await Task.sleep(for: .milliseconds(300))
+        try await Task.sleep(for: .milliseconds(900))
         await server.release()
         #expect(try client.readAnswer().body == "released")
         await server.stop()

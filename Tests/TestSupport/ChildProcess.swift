@@ -84,7 +84,11 @@ public enum ChildProcess {
     static func writeAll(_ text: String, to file: Int32) throws {
         var rest = Array(text.utf8)[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+            let count = rest.withUnsafeBytes { bytes in
+                // A program that has ended must fail the test that writes to it, not kill all tests by SIGPIPE.
+                let sent = send(file, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+                return sent == -1 && errno == ENOTSOCK ? write(file, bytes.baseAddress, bytes.count) : sent
+            }
             guard count > 0 else { throw Failure("cannot write: \(String(cString: strerror(errno)))") }
             rest = rest.dropFirst(count)
         }
@@ -99,8 +103,15 @@ public enum ChildProcess {
     }
 
     static func contents(of file: Int32) -> String {
-        var bytes = [UInt8](repeating: 0, count: Int(max(0, lseek(file, 0, SEEK_END))))
-        let count = pread(file, &bytes, bytes.count, 0)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        String(decoding: bytes(of: file, after: 0), as: UTF8.self)
+    }
+
+    /// Leaves the file's position alone: the child that writes shares it.
+    static func bytes(of file: Int32, after offset: Int) -> [UInt8] {
+        var information = stat()
+        guard fstat(file, &information) == 0, Int(information.st_size) > offset else { return [] }
+        var bytes = [UInt8](repeating: 0, count: Int(information.st_size) - offset)
+        let count = pread(file, &bytes, bytes.count, off_t(offset))
+        return Array(bytes.prefix(max(0, count)))
     }
 }

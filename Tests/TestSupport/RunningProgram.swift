@@ -42,6 +42,11 @@ public final class RunningProgram {
     /// What it wrote to standard output so far.
     public var output: String { ChildProcess.contents(of: outputs.standard) }
 
+    /// What it wrote to standard output after the first `offset` bytes.
+    public func output(after offset: Int) -> [UInt8] {
+        ChildProcess.bytes(of: outputs.standard, after: offset)
+    }
+
     /// What it wrote to standard error so far.
     public var errors: String { ChildProcess.contents(of: outputs.errors) }
 
@@ -51,6 +56,11 @@ public final class RunningProgram {
         var status: Int32 = 0
         guard waitpid(process, &status, WNOHANG) == process else { return nil }
         return ended(with: status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + (status & 0x7F))
+    }
+
+    /// Writes to its standard input.
+    public func write(_ text: String) throws {
+        try ChildProcess.writeAll(text, to: input)
     }
 
     /// Sends a signal, unless it has ended.

@@ -140,7 +140,7 @@ extension EndToEndTests {
                     "--environment",
                     "sandbox",
                 )
-                let isKnown = try eventually(within: 6) {
+                let isKnown = try eventually(within: 8) {
                     try gateway.phoneAnswer("alice", "PUT", "/v1/devices/phone-1", body).status == 200
                 }
                 #expect(isKnown)

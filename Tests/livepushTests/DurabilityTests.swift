@@ -7,9 +7,9 @@ extension EndToEndTests {
     /// What survives crashes, failing statements and poison, and in which order.
     @Suite
     struct DurabilityTests {
-        /// Death is noticed within a second or two instead of 25.
+        /// Death is noticed within three seconds instead of 25. A busy machine may hold up a living instance for less.
         private static let quickTakeover = [
-            "--heartbeat-interval", "0.2", "--takeover-after", "1", "--send-stop-after", "0.6",
+            "--heartbeat-interval", "0.2", "--takeover-after", "2.5", "--send-stop-after", "1.5",
         ]
 
         @Test("Two phones and a crash between them: another instance finishes, with the same ids, and nothing is lost")

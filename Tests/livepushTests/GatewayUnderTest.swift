@@ -253,6 +253,11 @@ final class GatewayUnderTest {
         )
     }
 
+    /// The database's clock, whole Unix seconds.
+    func now() throws -> Int64 {
+        try #require(Int64(try sql("SELECT floor(extract(epoch FROM now()))::bigint")))
+    }
+
     /// Waits until a query answers so, and records an issue if it does not.
     func expectSQL(
         _ query: String,
@@ -278,7 +283,7 @@ final class GatewayUnderTest {
             FROM recent_deliveries ORDER BY message_id, account, fallback, installation
             """,
             expected.joined(separator: "\n"),
-            within: 1,
+            within: 5,
             sourceLocation: sourceLocation,
         )
     }
