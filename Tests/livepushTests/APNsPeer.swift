@@ -6,7 +6,7 @@ import VerbatimJSON
 /// The APNs of `Peers/apns_peer.py`, running.
 final class APNsPeer {
     /// What a request gets instead of the usual answer; the words are those of the script.
-    struct Action {
+    struct Action: Sendable {
         let json: String
 
         static func status(_ status: Int, _ reason: String? = nil, timestamp: Int64? = nil, times: Int = 1) -> Action {
@@ -21,10 +21,9 @@ final class APNsPeer {
 
         static func silence(times: Int = 1) -> Action { Action(json: #"{"silent":true,"times":\#(times)}"#) }
         static func late(_ seconds: Double) -> Action { Action(json: #"{"delay":\#(seconds)}"#) }
-        static func refusedStream(times: Int) -> Action { Action(json: #"{"refuse":true,"times":\#(times)}"#) }
+        static let refusedStream = Action(json: #"{"refuse":true}"#)
         static let closedConnection = Action(json: #"{"close":true}"#)
         static let goAway = Action(json: #"{"goaway":null}"#)
-        static let usual = Action(json: "{}")
     }
 
     let productionPort: Int
@@ -63,11 +62,6 @@ final class APNsPeer {
     /// Says that only one environment knows a token.
     func know(_ token: String, in environment: String) throws {
         try post("/tokens", #"{"\#(token)":{"environment":"\#(environment)"}}"#)
-    }
-
-    /// Announces another limit of concurrent streams on every connection.
-    func setStreams(_ limit: Int) throws {
-        try post("/settings", #"{"streams":\#(limit)}"#)
     }
 
     /// The pushes so far; waits until there are `count` of them.

@@ -54,13 +54,16 @@ extension EndToEndTests {
             }
         }
 
-        @Test("GOAWAY that leaves a request out: it is sent again on another connection, once")
-        func requestLeftOutByGoAwayIsSentAgain() throws {
+        @Test(
+            "C16, C17: a request that GOAWAY or a refused stream leaves out is sent again on another connection, once",
+            arguments: [APNsPeer.Action.goAway, .refusedStream],
+        )
+        func requestLeftOutIsSentAgain(action: APNsPeer.Action) throws {
             try GatewayUnderTest.run { gateway in
                 let phone = try gateway.register()
                 try gateway.send()
                 _ = try gateway.peer.exactly(1)
-                try gateway.peer.answer(phone.activityToken, .goAway)
+                try gateway.peer.answer(phone.activityToken, action)
                 try gateway.send { $0.contentState = #"{"step":2}"# }
                 let pushes = try gateway.peer.exactly(2)
                 #expect(pushes[0].connection != pushes[1].connection)

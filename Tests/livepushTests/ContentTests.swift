@@ -95,7 +95,6 @@ extension EndToEndTests {
         func timestampIsTheGateways() throws {
             try GatewayUnderTest.run { gateway in
                 try gateway.register()
-                let before = try gateway.now()
                 let answer = try gateway.post(
                     TestMessage {
                         $0.activityMembers = #""timestamp":1796007172000"#
@@ -106,7 +105,7 @@ extension EndToEndTests {
                 #expect(answer["Warnings"]?.elements.count == 1, "\(answer.text)")
                 let push = try gateway.peer.exactly(1)[0]
                 let timestamp = try #require(push.timestamp)
-                #expect(timestamp >= before && Double(timestamp) <= push.received)
+                #expect(abs(Double(timestamp) - push.received) <= 1.5)
                 #expect(push.contentState == #"{"timestamp":1796007172000}"#)
             }
         }
@@ -115,15 +114,18 @@ extension EndToEndTests {
         func timestampIsTakenAtSending() throws {
             try GatewayUnderTest.run(flags: ["--retry-schedule", "1"]) { gateway in
                 let phone = try gateway.register()
-                try gateway.peer.answer(phone.activityToken, .refusedStream(times: 0))
-                let before = try gateway.now()
+                try gateway.peer.answer(phone.activityToken, .status(503, times: 0))
                 try gateway.send()
-                // A push that is sent again keeps its timestamp for 10 seconds, and no longer.
-                try gateway.expectSQL("SELECT now() > accepted_at + interval '12 s' FROM message", "t")
+                try gateway.expectSQL("SELECT now() > accepted_at + interval '11 s' FROM message", "t")
                 try gateway.peer.answer(phone.activityToken)
-                let push = try gateway.peer.exactly(1)[0]
-                let timestamp = try #require(push.timestamp)
-                #expect(timestamp >= before + 10 && Double(timestamp) <= push.received)
+                try gateway.expectDeliveries("alice|phone-1|live_activity||accepted_by_apns|")
+                let push = try #require(try gateway.peer.pushes().last)
+                #expect(push.status == 200)
+                // A push that is sent again within 10 seconds may keep its timestamp, a later one must not.
+                let query = "SELECT extract(epoch FROM accepted_at) FROM message"
+                let accepted = try #require(Double(try gateway.sql(query)))
+                #expect(Double(try #require(push.timestamp)) - accepted >= 9)
+                #expect(abs(Double(try #require(push.timestamp)) - push.received) <= 10)
             }
         }
 
@@ -147,7 +149,7 @@ extension EndToEndTests {
         func endCarriesItsDismissalDate(dismissal: Dismissal) throws {
             try GatewayUnderTest.run { gateway in
                 try gateway.register()
-                let now = try gateway.now()
+                let now = try #require(Int64(try gateway.sql("SELECT floor(extract(epoch FROM now()))::bigint")))
                 let given = dismissal.given.map { dismissal.isRelative ? now + $0 : $0 }
                 let answer = try gateway.post(
                     TestMessage {
@@ -163,7 +165,7 @@ extension EndToEndTests {
                 if let given {
                     #expect(sent == given)
                 } else {
-                    #expect(sent >= now - 1 && Double(sent) <= push.received - 1)
+                    #expect(abs(Double(sent) - (push.received - 1)) <= 1.5)
                 }
             }
         }
@@ -191,8 +193,8 @@ extension EndToEndTests {
         func updateSendsNoDismissalDate() throws {
             try GatewayUnderTest.run { gateway in
                 try gateway.register()
-                let now = try gateway.now()
-                let answer = try gateway.post(TestMessage { $0.dismissalDate = String(now) })
+                let now = try gateway.sql("SELECT floor(extract(epoch FROM now()))::bigint")
+                let answer = try gateway.post(TestMessage { $0.dismissalDate = now })
                 #expect(answer["ActionStatus"]?.string == "OK")
                 #expect(answer["Warnings"]?.elements.first?["Field"]?.string?.contains("DismissalDate") == true)
                 let push = try gateway.peer.exactly(1)[0]
