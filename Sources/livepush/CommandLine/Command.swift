@@ -22,7 +22,7 @@ extension Command {
             text += "\n\(discussion)\n"
         }
         guard !options.isEmpty else { return text }
-        text += "\nOptions (each also as an environment variable, --database-url as LIVEPUSH_DATABASE_URL):\n"
+        text += "\nOptions (one that takes one value also as an environment variable: --listen as LIVEPUSH_LISTEN):\n"
         for option in options {
             let head =
                 switch option.kind {
