@@ -27,7 +27,7 @@ final class Phone {
             connections: connections,
             on: loop,
             logger: silent,
-            connectionWait: .seconds(10)
+            connectionWait: .seconds(30)
         )
         self.api = ClientAPI(
             gateway: FakeGateway(sdkAppID: sdkAppID),

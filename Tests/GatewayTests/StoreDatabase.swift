@@ -30,7 +30,7 @@ final class StoreDatabase {
             connections: connections,
             on: loop,
             logger: Logger(minimumLevel: .error),
-            connectionWait: .seconds(10),
+            connectionWait: .seconds(30),
         )
         store = DeliveryStore(pool: pool)
         instances = InstanceStore(pool: pool)
@@ -43,16 +43,17 @@ final class StoreDatabase {
     ) async throws {
         let lane = try LoopActor()
         defer { lane.stop() }
-        let server = try PrivatePostgres.shared()
-        let url = try idle.withLock { $0.popLast() } ?? makeDatabase(on: server)
+        // All of it on the lane's thread: `psql` blocks, and the threads that all tests share are few.
         try await lane.run { lane in
+            let server = try PrivatePostgres.shared()
+            let url = try idle.withLock { $0.popLast() } ?? makeDatabase(on: server)
             let database = StoreDatabase(url, on: server, loop: lane.loop, connections: connections)
             database.pool.start(isolation: lane)
             defer { database.pool.close() }
             try await body(lane, database)
+            try server.psql(emptying, database: url)
+            idle.withLock { $0.append(url) }
         }
-        try server.psql(emptying, database: url)
-        idle.withLock { $0.append(url) }
     }
 
     private static func makeDatabase(on server: PrivatePostgres) throws -> String {

@@ -51,7 +51,7 @@ struct HTTPServerDeadlineTests {
             client.send("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(try client.readAnswer().status == 200)
         }
-        let rest = client.readToEnd()
+        let rest = await runBlockingWork { client.readToEnd() }
         #expect(rest.text == "" && rest.end == .closed)
         await server.stop()
     }
@@ -72,7 +72,7 @@ struct HTTPServerDeadlineTests {
         let server = try await ServerUnderTest.started(HTTPServerDeadlineTests.short)
         let client = try Client(port: server.port)
         client.send("GET /a HTTP/1.0\r\n\r\n")
-        #expect(client.readToEnd().end == .closed)
+        #expect(await runBlockingWork { client.readToEnd().end } == .closed)
         try await server.wait { $0.openConnections == 0 }
         await server.stop()
     }

@@ -13,10 +13,13 @@ struct Database {
     static let silent = Logger(minimumLevel: .error)
 
     /// - Parameter isFresh: false for a test that leaves nothing behind and needs no database of its own.
-    init(isFresh: Bool = true) throws {
-        server = try PrivatePostgres.shared()
-        url = isFresh ? try server.makeDatabase() : server.url
+    init(isFresh: Bool = true) async throws {
         lane = try LoopActor()
+        // On the lane's thread: `psql` blocks, and the threads that all tests share are few.
+        (server, url) = try await lane.run { _ in
+            let server = try PrivatePostgres.shared()
+            return (server, isFresh ? try server.makeDatabase() : server.url)
+        }
     }
 
     /// Opens a connection on the lane's loop, hands it to `body`, and closes it.

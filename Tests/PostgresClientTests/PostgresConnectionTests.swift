@@ -14,7 +14,7 @@ struct PostgresConnectionTests {
 
     @Test("1,000 units at once are each answered with their own result")
     func thousandUnits() async throws {
-        let database = try Database()
+        let database = try await Database()
         let answers = try await database.connect { lane, connection in
             let units = (0..<1000).map { [PostgresStatement("SELECT $1 * 2", [.integer($0)])] }
             let tasks = submit(all: units, to: connection)
@@ -31,7 +31,7 @@ struct PostgresConnectionTests {
 
     @Test("units larger than the socket's buffers in both directions all come back")
     func unitsLargerThanSocketBuffers() async throws {
-        let database = try Database()
+        let database = try await Database()
         let lengths = try await database.connect { lane, connection in
             let units = (0..<24).map { number in
                 [PostgresStatement("SELECT $1", [.bytes([UInt8](repeating: number, count: 1 << 20))])]
@@ -50,7 +50,7 @@ struct PostgresConnectionTests {
 
     @Test("a unit that fails leaves the ones before and after it alone")
     func failingUnitBetweenGoodOnes() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (id bigint PRIMARY KEY)")
         let error = try await database.connect { lane, connection in
             let first = submit([Self.item(1)], to: connection)
@@ -68,7 +68,7 @@ struct PostgresConnectionTests {
 
     @Test("a second statement that fails takes the first of its unit back")
     func failingSecondStatement() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (id bigint PRIMARY KEY)")
         let error = try await database.connect { lane, connection in
             let failing = submit([Self.item(1), Self.item(1), Self.item(2)], to: connection)
@@ -82,7 +82,7 @@ struct PostgresConnectionTests {
 
     @Test("a constraint that fails only at the commit fails the unit")
     func deferredConstraint() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql(
             """
             CREATE TABLE item (id bigint PRIMARY KEY,
@@ -102,7 +102,7 @@ struct PostgresConnectionTests {
 
     @Test("units under way when the session is terminated have an unknown outcome, later ones are not sent")
     func terminatedSession() async throws {
-        let database = try Database()
+        let database = try await Database()
         try await database.connect { lane, connection in
             let process = try await connection.run(PostgresStatement("SELECT pg_backend_pid()")).rows[0].integer(0)
             let sleeps = Array(repeating: [PostgresStatement("SELECT pg_sleep(20)")], count: 5)
@@ -129,7 +129,7 @@ struct PostgresConnectionTests {
 
     @Test("close resumes everyone who waits: sent units with an unknown outcome, unsent ones without")
     func closeResumesWaiters() async throws {
-        let database = try Database()
+        let database = try await Database()
         let kinds = try await database.connect { lane, connection in
             let sent = submit([PostgresStatement("SELECT pg_sleep(20)")], to: connection)
             while try database.psql("SELECT count(*) FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(20)'") == "0"
@@ -149,7 +149,7 @@ struct PostgresConnectionTests {
 
     @Test("a server that falls silent is given up with an unknown outcome")
     func silentServer() async throws {
-        let database = try Database()
+        let database = try await Database()
         defer { database.lane.stop() }
         let kind = try await database.lane.run { [url = database.url] lane in
             // Below zero there is no time-out on the server, and of the margin of 5 s half a second is left.
@@ -167,7 +167,7 @@ struct PostgresConnectionTests {
 
     @Test("a statement that takes too long is cancelled by the server")
     func statementTimeout() async throws {
-        let database = try Database()
+        let database = try await Database()
         defer { database.lane.stop() }
         let error = try await database.lane.run { [url = database.url] lane in
             let connection = try await PostgresConnection.open(
@@ -186,7 +186,7 @@ struct PostgresConnectionTests {
 
     @Test("an SQL text the server refuses fails with its own error, for every unit that was sent before the refusal")
     func refusedPreparation() async throws {
-        let database = try Database()
+        let database = try await Database()
         let states = try await database.connect { lane, connection in
             let refused = Array(repeating: [PostgresStatement("SELECT nothing FROM nowhere")], count: 3)
             let tasks = submit(all: refused, to: connection)
@@ -206,7 +206,7 @@ struct PostgresConnectionTests {
         arguments: ["DISCARD ALL", "DEALLOCATE ALL"],
     )
     func lostPreparedStatements(command: String) async throws {
-        let database = try Database()
+        let database = try await Database()
         let answers = try await database.connect { lane, connection in
             let select: StaticString = "SELECT $1 + 1"
             _ = try await connection.run(PostgresStatement(select, [.integer(1)]))
@@ -224,7 +224,7 @@ struct PostgresConnectionTests {
 
     @Test("a statement whose result columns changed with the schema is prepared again")
     func changedResultColumns() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (id bigint); INSERT INTO item VALUES (4)")
         let text = try await database.connect { lane, connection in
             let select = PostgresStatement("SELECT * FROM item")
@@ -237,7 +237,7 @@ struct PostgresConnectionTests {
 
     @Test("one text with different parameter types is prepared for each")
     func textWithDifferentTypes() async throws {
-        let database = try Database()
+        let database = try await Database()
         let answers = try await database.connect { lane, connection in
             let select: StaticString = "SELECT $1"
             let integer = try await connection.run(PostgresStatement(select, [.integer(7)])).rows[0].integer(0)
@@ -256,7 +256,7 @@ struct PostgresConnectionTests {
         ]
     )
     func textWithZero(statement: PostgresStatement) async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (name text)")
         let error = try await database.connect { lane, connection in
             let good = PostgresStatement("INSERT INTO item VALUES ($1)", [.text("bob")])
@@ -268,7 +268,7 @@ struct PostgresConnectionTests {
 
     @Test("COPY, which cannot be answered in a pipeline, fails and resumes the caller")
     func copyIsRefused() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (id bigint)")
         let error = try await database.connect { lane, connection in
             await submit([PostgresStatement(unsafeText: "COPY item FROM STDIN")], to: connection).value.error
@@ -278,7 +278,7 @@ struct PostgresConnectionTests {
 
     @Test("an empty unit has no results, an empty statement has one without rows")
     func emptyUnitAndStatement() async throws {
-        let database = try Database()
+        let database = try await Database()
         let counts = try await database.connect { lane, connection in
             let none = try await connection.run([]).count
             let empty = try await connection.run([PostgresStatement(""), PostgresStatement("SELECT 1")])
@@ -312,7 +312,7 @@ struct PostgresConnectionTests {
 
     @Test("an error's description holds no data")
     func errorWithoutData() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (id bigint, name text UNIQUE)")
         let errors = try await database.connect { lane, connection in
             let insert: StaticString = "INSERT INTO item (name) VALUES ($1)"
@@ -334,7 +334,7 @@ struct PostgresConnectionTests {
 
     @Test("a script of many statements is stored as a whole or not at all")
     func script() async throws {
-        let database = try Database()
+        let database = try await Database()
         try await PostgresConnection.run(
             script: "CREATE TABLE a (id bigint); INSERT INTO a VALUES (1); INSERT INTO a VALUES (2)",
             url: database.url,
@@ -349,7 +349,7 @@ struct PostgresConnectionTests {
 
     @Test("the session has the settings that bound a dead or slow peer, and the URL's own win")
     func sessionSettings() async throws {
-        let database = try Database()
+        let database = try await Database()
         defer { database.lane.stop() }
         let settings = try await database.lane.run { [url = database.url] lane in
             let connection = try await PostgresConnection.open(

@@ -9,7 +9,7 @@ import Testing
 struct PostgresPoolTests {
     @Test("units are spread over the connections")
     func unitsAreSpread() async throws {
-        let database = try Database()
+        let database = try await Database()
         defer { database.lane.stop() }
         let processes = try await database.lane.run { [url = database.url] lane in
             let pool = PostgresPool(url: url, connections: 3, on: lane.loop, logger: Database.silent)

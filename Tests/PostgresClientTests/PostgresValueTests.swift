@@ -135,7 +135,7 @@ struct PostgresValueTests {
     func batch() async throws {
         let ids = (0..<500).map(Int64.init)
         let names: [String?] = ids.map { $0 % 7 == 0 ? nil : "account-\($0)" }
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TABLE item (id bigint, name text)")
         let (affected, read) = try await database.connect { _, connection in
             let insert = PostgresStatement(
@@ -193,7 +193,7 @@ struct PostgresValueTests {
 
     @Test("integers of every width, enums, uuid and json are read")
     func otherColumnTypes() async throws {
-        let database = try Database()
+        let database = try await Database()
         _ = try database.psql("CREATE TYPE mood AS ENUM ('glad')")
         let values = try await database.connect { _, connection in
             let select: StaticString = """

@@ -1,3 +1,4 @@
+import EventLoop
 import Glibc
 import Synchronization
 import TestSupport
@@ -15,7 +16,7 @@ final class HTTP2Peer: Sendable {
     ///   - options: a JSON object, see the script.
     ///   - hosts: for whom the certificate is.
     init(_ options: String = "{}", hosts: String = "DNS:localhost,IP:127.0.0.1") async throws {
-        certificates = try TestCertificates(hosts: hosts)
+        certificates = try await runBlockingWork { Result { try TestCertificates(hosts: hosts) } }.get()
         let script = #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/http2_peer.py"
         let program = try RunningProgram(
             "/usr/bin/python3",
