@@ -56,6 +56,11 @@ public struct DeliveryTarget: Sendable, Equatable {
         self.reason = reason
     }
 
+    /// Whether it is to be tried again.
+    var isWaiting: Bool {
+        if case .waiting = state { true } else { false }
+    }
+
     /// Whether the last answer is one of those after which a notification takes the activity push's place: 410,
     /// BadDeviceToken in every environment tried, DeviceTokenNotForTopic, 413.
     var isLostActivityPush: Bool {

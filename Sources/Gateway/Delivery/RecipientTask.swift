@@ -50,6 +50,7 @@ final class RecipientTask {
             messageID: message.receipt.id,
             acceptedAt: message.receipt.acceptedAt,
             isEnd: activity.content.event == .end,
+            mayHaveBeenSent: delivery.progress.mayHaveReachedAnActivity,
         )
     }
 }

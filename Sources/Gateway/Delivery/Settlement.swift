@@ -93,4 +93,11 @@ public struct RecipientProgress: Sendable, Equatable {
         self.notificationReason = notificationReason
         self.targets = targets
     }
+
+    /// Whether a resend to an activity could reach a phone that has shown it already: a push has no answer, or nothing is
+    /// known since the process that sent it died. A refusal, such as 503, is an answer.
+    var mayHaveReachedAnActivity: Bool {
+        targets.isEmpty
+            || targets.contains { $0.kind == .activity && $0.status == nil && $0.sentAt != nil && $0.isWaiting }
+    }
 }

@@ -81,6 +81,8 @@ final class DeliveryStore {
         var messageID: Int64
         var acceptedAt: UnixTime
         var isEnd: Bool
+        /// Whether the message may have reached the phone before, which nobody knows.
+        var mayHaveBeenSent = true
     }
 
     /// Claims activities: one statement decides by the rows themselves, whatever lane or process asks, which message
@@ -95,11 +97,12 @@ final class DeliveryStore {
                 """
                 WITH asked AS (
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
-                        $6::boolean[])
-                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end, position)
+                        $6::boolean[], $7::boolean[])
+                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end,
+                            may_have_been_sent, position)
                 ), found AS (
-                    SELECT asked.position, asked.message_id, asked.is_end, activity.sdk_app_id, activity.account,
-                        activity.la_id, activity.installation, activity.token, activity.business_id,
+                    SELECT asked.position, asked.message_id, asked.is_end, asked.may_have_been_sent,
+                        activity.sdk_app_id, activity.account, activity.la_id, activity.installation, activity.token, activity.business_id,
                         activity.environment, activity.started_at,
                         CASE
                             WHEN activity.end_message = asked.message_id AND activity.ended_at IS NULL THEN 'claimed'
@@ -124,14 +127,16 @@ final class DeliveryStore {
                         -- The same message within 10 s is a resend whose first outcome is unknown: same timestamp. An
                         -- end may be older than the newest update; once claimed, the timestamp is its own.
                         last_timestamp = CASE
-                            WHEN found.message_id IN (activity.last_message, activity.end_message)
+                            WHEN found.may_have_been_sent
+                                AND found.message_id IN (activity.last_message, activity.end_message)
                                 AND activity.last_sent_at > clock_timestamp() - interval '10 seconds'
                                 THEN activity.last_timestamp
                             ELSE greatest(floor(extract(epoch FROM clock_timestamp()))::bigint,
                                 activity.last_timestamp + 1)
                         END,
                         last_sent_at = CASE
-                            WHEN found.message_id IN (activity.last_message, activity.end_message)
+                            WHEN found.may_have_been_sent
+                                AND found.message_id IN (activity.last_message, activity.end_message)
                                 AND activity.last_sent_at > clock_timestamp() - interval '10 seconds'
                                 THEN activity.last_sent_at
                             ELSE clock_timestamp()
@@ -156,6 +161,7 @@ final class DeliveryStore {
                     .integers(claims.map(\.messageID)),
                     .timestamps(claims.map(\.acceptedAt.microseconds)),
                     .booleans(claims.map(\.isEnd)),
+                    .booleans(claims.map(\.mayHaveBeenSent)),
                 ],
             )
         )
