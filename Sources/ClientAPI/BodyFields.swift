@@ -111,7 +111,8 @@ struct BodyFields {
         guard let seconds = try integer("startedAt") else { return nil }
         let fault: String
         switch UnixSecondsCheck.classify(seconds, now: now.seconds) {
-        case .plausible: return UnixTime(seconds: seconds)
+        case .plausible where seconds > 0: return UnixTime(seconds: seconds)
+        case .plausible: fault = "is 0, when nothing started"
         case .milliseconds(let likely): fault = "looks like milliseconds, \(likely) is likely"
         case .referenceDate(let likely): fault = "looks like seconds since 2001, \(likely) is likely"
         case .negative: fault = "is negative"

@@ -14,6 +14,10 @@ enum FieldRules {
         guard isValid, (1...64).contains(value.utf8.count) else {
             throw ClientError(.invalidValue, "an installation is 1 to 64 of A-Z a-z 0-9 . _ -", field: "installation")
         }
+        // Clients and proxies take these out of a path, so that such an installation could not be logged out.
+        guard value != ".", value != ".." else {
+            throw ClientError(.invalidValue, "an installation is not . or ..", field: "installation")
+        }
         return value
     }
 

@@ -68,6 +68,7 @@ struct RefusedRequestTests {
         Fault("\"installation\":", "missing_field", "installation"),
         Fault("\"installation\":7", "wrong_type", "installation"),
         Fault("\"installation\":\"a b\"", "invalid_value", "installation"),
+        Fault("\"installation\":\"..\"", "invalid_value", "installation"),
         Fault("\"installation\":\"\(String(repeating: "i", count: 65))\"", "invalid_value", "installation"),
         Fault("\"attributesType\":\"\(String(repeating: "a", count: 129))\"", "invalid_value", "attributesType"),
         Fault("\"startedAt\":\"now\"", "wrong_type", "startedAt"),
@@ -75,6 +76,7 @@ struct RefusedRequestTests {
         Fault("\"startedAt\":\(time(nil) * 1000)", "invalid_value", "startedAt"),
         Fault("\"startedAt\":\(time(nil) - 978_307_200)", "invalid_value", "startedAt"),
         Fault("\"startedAt\":-1", "invalid_value", "startedAt"),
+        Fault("\"startedAt\":0", "invalid_value", "startedAt"),
     ]
 
     @Test("a device with one fault", arguments: faultsOfBoth + faultsOfDevices)

@@ -192,6 +192,11 @@ struct RecipientAnswerTests {
         _ = script.answered(0, .refused(400, "BadDeviceToken"))
         // The second attempt: the schedule's second delay.
         #expect(script.answered(0, .refused(500, "InternalServerError")) == ["wait until 6 s: InternalServerError"])
+        // The environment that knows no such token is not asked a second time.
+        #expect(try script.resumed())
+        _ = script.start(at: 7)
+        let again = script.found([try Fixture.activity(environment: nil)], at: 7)
+        #expect(again == ["push activity to phone-1 by 1 in sandbox"])
     }
 
     @Test("C42: a token unknown in both environments is refused, once each, and not deleted")

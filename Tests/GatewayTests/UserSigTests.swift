@@ -129,11 +129,9 @@ struct UserSigTests {
         }
     }
 
-    @Test("a time that overflows with its lifetime has expired")
+    @Test("an end beyond 64 bits never comes")
     func overflow() {
-        expect(.expired, 70001) { () throws(UserSigError) in
-            try UserSigVector.overflow.verify()
-        }
+        #expect(throws: Never.self) { try UserSigVector.overflow.verify() }
     }
 
     private func expect(_ error: UserSigError, _ code: Int, _ body: () throws(UserSigError) -> Void) {

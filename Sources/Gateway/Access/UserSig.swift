@@ -63,7 +63,8 @@ public struct UserSig: Sendable, Equatable {
         guard sdkAppID == nil || sdkAppID == self.sdkAppID else { throw .otherApplication }
         guard identifier.map({ UserSig.isSame($0, self.identifier) }) ?? true else { throw .otherIdentifier }
         let (end, overflow) = time.addingReportingOverflow(expire)
-        guard !overflow, now <= end else { throw .expired }
+        // A sum beyond 64 bits is an end that never comes, or one before all time.
+        guard overflow ? expire > 0 : now <= end else { throw .expired }
         let expected = UserSigHMAC.sign(
             UserSig.signedText(
                 identifier: self.identifier,

@@ -34,6 +34,8 @@ public struct DeliveryTarget: Sendable, Equatable {
     public var status: Int?
     /// Reason of the last answer, or why there was none.
     public var statusReason: String?
+    /// The environment that knows no such token (BadDeviceToken), while the other has not answered yet.
+    public var refusedIn: APNsEnvironment?
     /// Environment of the last attempt.
     public var environment: APNsEnvironment?
     /// apns-priority of the last attempt.

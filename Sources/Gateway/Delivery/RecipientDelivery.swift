@@ -131,6 +131,7 @@ struct RecipientDelivery: Sendable {
                 next.sentAt = now
                 next.otherDestinations = pushed.otherDestinations.dropFirst()
                 underWay[index] = next
+                progress.targets[index].refusedIn = pushed.attempt.destination.environment
                 return .push([next.attempt])
             }
             settle(index, as: .refused)
@@ -261,6 +262,9 @@ struct RecipientDelivery: Sendable {
                 // Taken up for another phone's sake; this one was told to wait longer.
                 return nil
             case .waiting, .pushing:
+                if target.tokenFingerprint != token.fingerprint {
+                    progress.targets[known].refusedIn = nil
+                }
                 progress.targets[known].tokenFingerprint = token.fingerprint
                 progress.targets[known].state = .pushing
                 return known
@@ -343,7 +347,10 @@ struct RecipientDelivery: Sendable {
         _ now: UnixTime,
         attempt: (PushDestination) -> PushAttempt,
     ) -> [PushAttempt] {
-        let destinations = PushDestination.candidates(businessID: businessID, known: known, in: message.certificates)
+        let candidates = PushDestination.candidates(businessID: businessID, known: known, in: message.certificates)
+        // One that refused the token for good is not asked again while the other has not answered.
+        let open = candidates.filter { $0.environment != progress.targets[index].refusedIn }
+        let destinations = open.isEmpty ? candidates : open
         guard let first = destinations.first else {
             // Neither the message's fault nor the phone's: it waits for `livepush certificate add` or its deadline.
             progress.targets[index].statusReason = "certificate_missing"

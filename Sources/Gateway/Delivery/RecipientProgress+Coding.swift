@@ -55,6 +55,7 @@ extension DeliveryTarget {
         writer.member("status", status)
         writer.member("statusReason", statusReason)
         writer.member("environment", environment?.rawValue)
+        writer.member("refusedIn", refusedIn?.rawValue)
         writer.member("priority", priority)
         writer.member("priorityReason", priorityReason)
         writer.member("timestampSent", timestampSent)
@@ -87,6 +88,7 @@ extension DeliveryTarget {
         attempts = value["attempts"]?.integer.flatMap { Int(exactly: $0) } ?? 0
         status = value["status"]?.integer.flatMap { Int(exactly: $0) }
         statusReason = value["statusReason"]?.string
+        refusedIn = value["refusedIn"]?.string.flatMap(APNsEnvironment.init(rawValue:))
         environment = value["environment"]?.string.flatMap(APNsEnvironment.init(rawValue:))
         priority = value["priority"]?.integer.flatMap { Int(exactly: $0) }
         priorityReason = value["priorityReason"]?.string

@@ -57,7 +57,12 @@ enum ServeCommand: Command {
         CommandOption(
             name: "hold-delay",
             kind: .value("SECONDS"),
-            help: "delay after a fault that you have to mend, such as a refused key; 30 if absent",
+            help: "delay after a fault that you have to mend, such as a refused key; doubles for a key; 30 if absent",
+        ),
+        CommandOption(
+            name: "hold-limit",
+            kind: .value("SECONDS"),
+            help: "longest pause before a refused key is tried again; 900 if absent",
         ),
         CommandOption(
             name: "poll-interval",

@@ -27,7 +27,8 @@ struct ServeConfiguration: Sendable {
             http.maximumConnections = Int(connections)
         }
         self.http = http
-        drainGrace = min(try arguments.duration("drain-grace") ?? .seconds(5), .seconds(10))
+        drainGrace = try arguments.duration("drain-grace") ?? .seconds(5)
+        guard drainGrace <= .seconds(10) else { throw UsageError("--drain-grace: at most 10 seconds") }
         let level = try arguments.oneOf("log-level", Logger.Level.allCases.map(\.rawValue))
         logLevel = level.flatMap(Logger.Level.init(rawValue:)) ?? .info
     }
@@ -55,6 +56,8 @@ struct ServeConfiguration: Sendable {
             tooManyRequestsDelay: try arguments.duration("too-many-requests-delay") ?? schedule.tooManyRequestsDelay,
             holdDelay: try arguments.duration("hold-delay") ?? schedule.holdDelay,
         )
+        gateway.apns.shortestHold = gateway.retrySchedule.holdDelay
+        gateway.apns.longestHold = try arguments.duration("hold-limit") ?? gateway.apns.longestHold
         gateway.pollInterval = try arguments.duration("poll-interval") ?? gateway.pollInterval
         var instance = GatewayInstance.Configuration()
         instance.heartbeatInterval = try arguments.duration("heartbeat-interval") ?? instance.heartbeatInterval
