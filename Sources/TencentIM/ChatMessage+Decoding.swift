@@ -1,4 +1,5 @@
 import Gateway
+import VerbatimJSON
 
 extension ChatMessage {
     /// The longest body in bytes, To_Account not counted: 500 accounts alone may be longer.
@@ -64,7 +65,11 @@ extension ChatMessage {
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) -> Int64 {
         let longest = PushOrder.maximumLifetime
-        guard let lifetime = try fields.integer("MsgLifeTime", code: .lifetimeNotInteger) else { return longest }
+        var given = beyond64Bits(fields["MsgLifeTime"])
+        if given == nil {
+            given = try fields.integer("MsgLifeTime", code: .lifetimeNotInteger)
+        }
+        guard let lifetime = given else { return longest }
         guard lifetime >= 0 else {
             throw fields.fault("MsgLifeTime", "must not be negative", code: .lifetimeOutOfRange)
         }
@@ -79,6 +84,15 @@ extension ChatMessage {
             return longest
         }
         return lifetime
+    }
+
+    /// The nearest number that 64 bits hold, for a whole number that they do not: too long is clamped, however long.
+    private static func beyond64Bits(_ value: JSONValue?) -> Int64? {
+        guard let value, value.kind == .number, value.integer == nil else { return nil }
+        let isNegative = value.verbatim.first == UInt8(ascii: "-")
+        let digits = value.verbatim.dropFirst(isNegative ? 1 : 0)
+        guard digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        return isNegative ? Int64.min : Int64.max
     }
 
     /// What concerns the storing of chat, which this gateway does not do. Wrong types are refused all the same: they

@@ -57,6 +57,7 @@ struct RequestFault: Sendable, CustomTestStringConvertible {
         RequestFault(#""MsgTimeStamp":1557387418"#, #""MsgTimeStamp":"now""#, 90006, "MsgTimeStamp"),
         RequestFault(#""SyncOtherMachine":2"#, #""SyncOtherMachine":"2""#, 90031, "SyncOtherMachine"),
         RequestFault(#""MsgLifeTime":60"#, #""MsgLifeTime":-1"#, 90026, "MsgLifeTime"),
+        RequestFault(#""MsgLifeTime":60"#, #""MsgLifeTime":-10000000000000000000000"#, 90026, "MsgLifeTime"),
         RequestFault(#""MsgLifeTime":60"#, #""MsgLifeTime":"60""#, 90044, "MsgLifeTime"),
         RequestFault(#""MsgLifeTime":60"#, #""MsgLifeTime":0.5"#, 90044, "MsgLifeTime"),
         RequestFault(#""OnlineOnlyFlag":0"#, #""OnlineOnlyFlag":2"#, 90001, "OnlineOnlyFlag"),

@@ -112,10 +112,13 @@ struct SendMessageTests {
         #expect(answer["MsgKey"]?.string == "93847636_1287657_\(InMemoryGateway.time)")
     }
 
-    @Test("MsgLifeTime over seven days counts as seven, and the caller is told")
-    func lifetime() async throws {
+    @Test(
+        "MsgLifeTime over seven days counts as seven, and the caller is told",
+        arguments: ["604801", "10000000000000000000000000"],
+    )
+    func longLifetime(_ lifetime: String) async throws {
         let backend = Backend()
-        let body = try ValidRequest.single.breaking(#""MsgLifeTime":60"#, #""MsgLifeTime":604801"#)
+        let body = try ValidRequest.single.breaking(#""MsgLifeTime":60"#, #""MsgLifeTime":"# + lifetime)
         let answer = try await backend.send(body)
         #expect(warnings(of: answer) == ["lifetime_clamped"])
         #expect(backend.gateway.orders.first?.lifetime == 604_800)
