@@ -77,6 +77,7 @@ let package = Package(
                 .embedInCode("Schema/0001_tables.sql"),
                 .embedInCode("Schema/0002_views.sql"),
                 .embedInCode("Schema/0003_registration_functions.sql"),
+                .embedInCode("Schema/0006_rate_limits.sql"),
             ],
             swiftSettings: settings,
         ),
@@ -99,7 +100,10 @@ let package = Package(
             exclude: ["Peers/http2_peer.py"],
         ),
         tests("Gateway", ["APNs", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
-        tests("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]),
+        tests(
+            "TencentIM",
+            ["EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]
+        ),
         tests(
             "ClientAPI",
             ["Gateway", "HTTPServer", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]

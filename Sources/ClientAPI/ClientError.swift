@@ -24,6 +24,11 @@ struct ClientError: Error, Equatable {
         self.retryAfter = unavailable.retryAfter
     }
 
+    init(_ exceeded: RateLimitExceeded) {
+        self.init(.rateLimited, exceeded.message)
+        self.retryAfter = exceeded.retryAfter
+    }
+
     init(_ error: UserSigError) {
         let code: ClientErrorCode =
             switch error {

@@ -30,6 +30,8 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case invalidToken = "invalid_token"
     /// 422: the app has no certificate with this businessId.
     case unknownBusinessID = "unknown_business_id"
+    /// 429: too many requests for one account; repeat after `Retry-After` seconds. Tencent's SDKs know it as 72010.
+    case rateLimited = "rate_limited"
     /// 503: repeat after `Retry-After` seconds.
     case unavailable
 
@@ -42,6 +44,7 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
         case .notFound: 404
         case .methodNotAllowed: 405
         case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID: 422
+        case .rateLimited: 429
         case .unavailable: 503
         }
     }

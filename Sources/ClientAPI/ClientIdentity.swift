@@ -33,6 +33,11 @@ struct ClientIdentity: Equatable {
         else {
             throw ClientError(.forbidden, "only an administrator may act for another account", field: "account")
         }
+        do throws(RateLimitExceeded) {
+            try application.rateLimiter?.countClientRequest(of: account)
+        } catch {
+            throw ClientError(error)
+        }
     }
 
     private static func attempt<Value>(_ body: () throws(UserSigError) -> Value) throws(ClientError) -> Value {

@@ -55,7 +55,7 @@ struct Caller {
                 now: now,
             )
         } catch {
-            throw TencentError(error)
+            throw Caller.refusal(of: identifier, application, error)
         }
         // By bytes: Swift's `==` would take an account that only looks like an administrator for one.
         guard application.administrators.contains(where: { $0.utf8.elementsEqual(identifier.utf8) }) else {

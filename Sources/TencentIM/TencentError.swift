@@ -19,6 +19,7 @@ struct TencentError: Error, Equatable {
         case userSigOtherIdentifier = 70013
         case userSigOtherApplication = 70014
         case unknownApplication = 70020
+        case userSigFailsTooOften = 70050
         case accountNotImported = 70107
         case accountParameter = 70402
         case body = 90001
@@ -39,6 +40,7 @@ struct TencentError: Error, Equatable {
         case offlinePushInfo = 90043
         case lifetimeNotInteger = 90044
         case batchTooLong = 90055
+        case batchTooFrequent = 90057
         case databaseRefused = 91000
         case bodyTooLong = 93000
     }

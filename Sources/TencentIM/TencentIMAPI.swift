@@ -47,6 +47,7 @@ public final class TencentIMAPI {
             application: gateway.application,
             now: gateway.now().seconds,
         )
+        try caller.countRequest()
         let accounts = AccountCommands(gateway: gateway, sdkAppID: caller.application.sdkAppID)
         return switch endpoint {
         case .sendMessage: try await send(request.body, .single, caller, endpoint)
@@ -72,6 +73,9 @@ public final class TencentIMAPI {
             now: gateway.now().seconds,
             randomNumbers: &randomNumbers,
         )
+        if form == .batch {
+            try caller.countRecipients(message.recipients.accounts.count, code: .batchTooFrequent)
+        }
         if application.requiresImportedAccounts, !message.recipients.accounts.isEmpty {
             let accounts = message.recipients.accounts
             let imported = try await TencentError.translating { () async throws(GatewayUnavailable) in

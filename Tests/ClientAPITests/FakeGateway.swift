@@ -5,6 +5,7 @@ import Glibc
 final class FakeGateway: MessageGateway {
     static let secretKey = Array("secret key of the test app".utf8)
 
+    var rateLimiter: RateLimiter?
     private let sdkAppID: Int64
 
     init(sdkAppID: Int64) {
@@ -13,7 +14,12 @@ final class FakeGateway: MessageGateway {
 
     func application(_ sdkAppID: Int64) -> Application? {
         guard sdkAppID == self.sdkAppID else { return nil }
-        return Application(sdkAppID: sdkAppID, secretKey: FakeGateway.secretKey, administrators: ["administrator"])
+        return Application(
+            sdkAppID: sdkAppID,
+            secretKey: FakeGateway.secretKey,
+            administrators: ["administrator"],
+            rateLimiter: rateLimiter,
+        )
     }
 
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {

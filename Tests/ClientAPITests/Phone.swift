@@ -12,6 +12,7 @@ import TestSupport
 final class Phone {
     let sdkAppID: Int64
     let pool: PostgresPool
+    let gateway: FakeGateway
 
     private let api: ClientAPI
 
@@ -29,8 +30,9 @@ final class Phone {
             logger: silent,
             connectionWait: .seconds(30)
         )
+        self.gateway = FakeGateway(sdkAppID: sdkAppID)
         self.api = ClientAPI(
-            gateway: FakeGateway(sdkAppID: sdkAppID),
+            gateway: gateway,
             registrations: RegistrationStore(pool: pool, logger: silent),
             logger: silent,
         )
@@ -58,7 +60,9 @@ final class Phone {
             let server = try PrivatePostgres.shared()
             let url = try server.makeDatabase()
             let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
-            let files = ["0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql"]
+            let files = [
+                "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0006_rate_limits.sql",
+            ]
             try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined(), database: url)
             shared = url
             return url

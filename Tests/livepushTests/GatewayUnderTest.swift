@@ -59,19 +59,9 @@ final class GatewayUnderTest {
             keys: keys.map { "\($0.id):\($0.team):\($0.file):\($0.bundleID)" },
             streams: streams,
         )
-        let secretKeyFile = "\(folder)/secret-key"
-        _ = try ChildProcess.run("tee", [secretKeyFile], input: Self.secretKey + "\n")
+        _ = try ChildProcess.run("tee", ["\(folder)/secret-key"], input: Self.secretKey + "\n")
         try succeed("migrate")
-        try succeed(
-            "app",
-            "add",
-            "--sdk-app-id",
-            "\(Self.sdkAppID)",
-            "--secret-key-file",
-            secretKeyFile,
-            "--admin",
-            "administrator",
-        )
+        try setAdministrators("administrator")
         // Phones register with businessId 1; the other team's key is there for those that say 2.
         for (number, key) in keys.enumerated() {
             try succeed(
@@ -93,6 +83,13 @@ final class GatewayUnderTest {
                 certificate,
             )
         }
+    }
+
+    /// Makes the app, or replaces its administrators.
+    func setAdministrators(_ accounts: String...) throws {
+        let app = ["--sdk-app-id", "\(Self.sdkAppID)", "--secret-key-file", "\(folder)/secret-key"]
+        let outcome = try livepush(["app", "add"] + app + accounts.flatMap { ["--admin", $0] })
+        guard outcome.status == 0 else { throw ChildProcess.Failure("app add: \(outcome.errors)") }
     }
 
     /// Ends the servers and removes the folder.

@@ -7,10 +7,19 @@ import VerbatimJSON
 final class HTTPExchange {
     struct Answer {
         let status: Int
+        let head: String
         let text: String
 
         var json: JSONValue {
             get throws { try JSONDocument(parsing: Array(text.utf8)).root }
+        }
+
+        /// The value of the first header field of that name.
+        func header(_ name: String) -> String? {
+            head.split(separator: "\r\n").lazy
+                .map { $0.split(separator: ": ", maxSplits: 1) }
+                .first { $0.count == 2 && $0[0].lowercased() == name.lowercased() }
+                .map { String($0[1]) }
         }
     }
 
@@ -57,7 +66,11 @@ final class HTTPExchange {
         else {
             throw ChildProcess.Failure("no answer: \(String(decoding: bytes, as: UTF8.self))")
         }
-        return Answer(status: status, text: String(decoding: bytes[end.upperBound...], as: UTF8.self))
+        return Answer(
+            status: status,
+            head: String(decoding: bytes[..<end.lowerBound], as: UTF8.self),
+            text: String(decoding: bytes[end.upperBound...], as: UTF8.self),
+        )
     }
 
     private func send(_ text: String) throws {

@@ -30,6 +30,8 @@ public struct Application: Sendable, Equatable {
     public var fallbackCollapse: FallbackCollapse
     /// Language of placeholder texts.
     public var placeholderLanguage: PlaceholderLanguage
+    /// Keeps its callers to its limits; nil: it has none.
+    public var rateLimiter: RateLimiter?
 
     /// Makes an app's configuration.
     public init(
@@ -41,6 +43,7 @@ public struct Application: Sendable, Equatable {
         liveActivityPriority: Int? = nil,
         fallbackCollapse: FallbackCollapse = .message,
         placeholderLanguage: PlaceholderLanguage = .international,
+        rateLimiter: RateLimiter? = nil,
     ) {
         self.sdkAppID = sdkAppID
         self.secretKey = secretKey
@@ -50,5 +53,6 @@ public struct Application: Sendable, Equatable {
         self.liveActivityPriority = liveActivityPriority
         self.fallbackCollapse = fallbackCollapse
         self.placeholderLanguage = placeholderLanguage
+        self.rateLimiter = rateLimiter
     }
 }

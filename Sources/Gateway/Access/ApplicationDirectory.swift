@@ -58,7 +58,9 @@ public final class ApplicationDirectory: Sendable {
             PostgresStatement(
                 """
                 SELECT sdk_app_id, updated_at, secret_key_sealed, administrators, require_imported_accounts,
-                    live_activity_alert, live_activity_priority::bigint, fallback_collapse, placeholder_language
+                    live_activity_alert, live_activity_priority::bigint, fallback_collapse, placeholder_language,
+                    requests_per_second, caller_requests_per_second, batch_recipients_per_minute,
+                    client_requests_per_minute, usersig_failures_per_minute
                 FROM app
                 """
             ),
@@ -91,6 +93,16 @@ public final class ApplicationDirectory: Sendable {
                 liveActivityPriority: try row.integerOrNil(6).flatMap { Int(exactly: $0) },
                 fallbackCollapse: Application.FallbackCollapse(rawValue: try row.text(7)) ?? .message,
                 placeholderLanguage: Application.PlaceholderLanguage(rawValue: try row.text(8)) ?? .international,
+                rateLimiter: .keeping(
+                    before.snapshot.applications[id]?.rateLimiter,
+                    for: RateLimits(
+                        requestsPerSecond: try row.integerOrNil(9),
+                        callerRequestsPerSecond: try row.integerOrNil(10),
+                        batchRecipientsPerMinute: try row.integerOrNil(11),
+                        clientRequestsPerMinute: try row.integerOrNil(12),
+                        userSigFailuresPerMinute: try row.integerOrNil(13),
+                    ),
+                ),
             )
             after.fingerprints[owner] = .application(version: version, application)
             after.snapshot.applications[id] = application

@@ -1,39 +1,46 @@
 import Gateway
 import PostgresClient
 
-private let switches = [
-    CommandOption(
-        name: "require-imported-accounts",
-        kind: .value("on|off"),
-        help: "refuse recipients that were never imported (70107), as Tencent does; off at first",
-    ),
-    CommandOption(
-        name: "live-activity-alert",
-        kind: .value("on|off"),
-        help: "copy Title and Desc into the alert of Live Activity pushes; off at first",
-    ),
-    CommandOption(
-        name: "live-activity-priority",
-        kind: .value("5|10|default"),
-        help: "apns-priority of Live Activity updates; end and alert always go with 10",
-    ),
-    CommandOption(
-        name: "fallback-collapse",
-        kind: .value("message|activity"),
-        help: "activity: a newer fallback of one activity replaces the older on the phone; message at first",
-    ),
-    CommandOption(
-        name: "placeholder-language",
-        kind: .value("international|chinese"),
-        help: "language of texts such as [image]; international at first",
-    ),
-    CommandOption(name: "name", kind: .value("TEXT"), help: "a name for people"),
-]
+private let switches =
+    [
+        CommandOption(
+            name: "require-imported-accounts",
+            kind: .value("on|off"),
+            help: "refuse recipients that were never imported (70107), as Tencent does; off at first",
+        ),
+        CommandOption(
+            name: "live-activity-alert",
+            kind: .value("on|off"),
+            help: "copy Title and Desc into the alert of Live Activity pushes; off at first",
+        ),
+        CommandOption(
+            name: "live-activity-priority",
+            kind: .value("5|10|default"),
+            help: "apns-priority of Live Activity updates; end and alert always go with 10",
+        ),
+        CommandOption(
+            name: "fallback-collapse",
+            kind: .value("message|activity"),
+            help: "activity: a newer fallback of one activity replaces the older on the phone; message at first",
+        ),
+        CommandOption(
+            name: "placeholder-language",
+            kind: .value("international|chinese"),
+            help: "language of texts such as [image]; international at first",
+        ),
+        CommandOption(name: "name", kind: .value("TEXT"), help: "a name for people"),
+    ] + RateLimitOption.all.map(\.option)
+
+private let rateLimits = """
+    The limits hold in each gateway process by itself: two let through twice as much. Each is off at first. What is over
+    one is refused with Retry-After and stores nothing.
+    """
 
 /// `livepush app add`.
 enum AppAddCommand: Command {
     static let name = "app add"
     static let summary = "add an app, or replace its key and administrators"
+    static let discussion = rateLimits
     static let options =
         [
             CommandOption.databaseURL, CommandOption.sdkAppID,
@@ -81,6 +88,7 @@ enum AppAddCommand: Command {
 enum AppSetCommand: Command {
     static let name = "app set"
     static let summary = "change an app's settings"
+    static let discussion = rateLimits
     static let options = [CommandOption.databaseURL, CommandOption.sdkAppID] + switches
 
     static func run(_ arguments: CommandArguments) async throws {
@@ -109,6 +117,12 @@ enum AppListCommand: Command {
                     """
                     SELECT format('%s  %s  administrators: %s', sdk_app_id, coalesce(nullif(name, ''), '-'),
                         array_to_string(administrators, ', '))
+                        || coalesce('  limits: ' || nullif(concat_ws(', ',
+                            'requests-per-second ' || requests_per_second,
+                            'caller-requests-per-second ' || caller_requests_per_second,
+                            'batch-recipients-per-minute ' || batch_recipients_per_minute,
+                            'client-requests-per-minute ' || client_requests_per_minute,
+                            'usersig-failures-per-minute ' || usersig_failures_per_minute), ''), '')
                     FROM app ORDER BY sdk_app_id
                     """
                 )
@@ -148,6 +162,7 @@ private struct AppChanges: Sendable {
     private let priority: String?
     private let fallbackCollapse: String?
     private let placeholderLanguage: String?
+    private let rateLimits: [String?]
 
     init(_ arguments: CommandArguments) throws(UsageError) {
         name = arguments.text("name")
@@ -156,6 +171,11 @@ private struct AppChanges: Sendable {
         priority = try arguments.oneOf("live-activity-priority", ["5", "10", "default"])
         fallbackCollapse = try arguments.oneOf("fallback-collapse", ["message", "activity"])
         placeholderLanguage = try arguments.oneOf("placeholder-language", ["international", "chinese"])
+        var rateLimits: [String?] = []
+        for limit in RateLimitOption.all {
+            rateLimits.append(try limit.value(in: arguments))
+        }
+        self.rateLimits = rateLimits
     }
 
     func statement(_ id: Int64) -> PostgresStatement {
@@ -169,13 +189,23 @@ private struct AppChanges: Sendable {
                     ELSE nullif($5::text, 'default')::smallint END,
                 fallback_collapse = coalesce($6::text, fallback_collapse),
                 placeholder_language = coalesce($7::text, placeholder_language),
+                requests_per_second = CASE WHEN $8::text IS NULL THEN requests_per_second
+                    ELSE nullif($8::text, 'off')::bigint END,
+                caller_requests_per_second = CASE WHEN $9::text IS NULL THEN caller_requests_per_second
+                    ELSE nullif($9::text, 'off')::bigint END,
+                batch_recipients_per_minute = CASE WHEN $10::text IS NULL THEN batch_recipients_per_minute
+                    ELSE nullif($10::text, 'off')::bigint END,
+                client_requests_per_minute = CASE WHEN $11::text IS NULL THEN client_requests_per_minute
+                    ELSE nullif($11::text, 'off')::bigint END,
+                usersig_failures_per_minute = CASE WHEN $12::text IS NULL THEN usersig_failures_per_minute
+                    ELSE nullif($12::text, 'off')::bigint END,
                 updated_at = clock_timestamp()
             WHERE sdk_app_id = $1::bigint
             """,
             [
                 .integer(id), .text(name), .boolean(requiresImportedAccounts), .boolean(copiesAlert), .text(priority),
                 .text(fallbackCollapse), .text(placeholderLanguage),
-            ],
+            ] + rateLimits.map { .text($0) },
         )
     }
 }

@@ -18,6 +18,7 @@ struct SchemaMigration: Sendable {
             name: "0003_registration_functions.sql",
             file: PackageResources._003_registration_functions_sql,
         ),
+        SchemaMigration(version: 6, name: "0006_rate_limits.sql", file: PackageResources._006_rate_limits_sql),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {
