@@ -92,5 +92,46 @@ extension EndToEndTests {
                 #expect(Set(pushes.compactMap { $0["authorization"] }).count == 2)
             }
         }
+
+        @Test("C31: 300 calls one after the other need no more connections to APNs than are configured")
+        func callsShareConnections() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register(laID: nil)
+                for number in 0..<300 {
+                    try gateway.send { $0.random = UInt32(number) }
+                }
+                #expect(try gateway.peer.exactly(300).allSatisfy { $0.status == 200 })
+                #expect(try gateway.peer.connections().count <= 2)
+            }
+        }
+
+        @Test("C36: a connection that dies under 200 pushes leaves each recipient exactly one outcome")
+        func brokenConnectionLosesNobody() throws {
+            try GatewayUnderTest.run { gateway in
+                let accounts = (1...200).map { "account-\($0)" }
+                try gateway.sql(
+                    """
+                    INSERT INTO device (sdk_app_id, account, installation, token, business_id)
+                    SELECT \(GatewayUnderTest.sdkAppID), 'account-' || n, 'phone-' || n, sha256(n::text::bytea), 1
+                    FROM generate_series(1, 200) AS n
+                    """
+                )
+                let middle = try gateway.sql("SELECT encode(token, 'hex') FROM device WHERE account = 'account-100'")
+                try gateway.peer.answer(middle, .closedConnection)
+                try gateway.send {
+                    $0.recipients = accounts
+                    $0.laID = nil
+                }
+                try gateway.expectSQL("SELECT count(*) || ' ' || count(DISTINCT account) FROM delivery", "200 200")
+                try gateway.expectSQL("SELECT DISTINCT outcome FROM delivery", "accepted_by_apns")
+                let pushes = try gateway.peer.pushes()
+                let perToken = Dictionary(grouping: pushes, by: \.token)
+                #expect(perToken.count == 200)
+                for repeats in perToken.values {
+                    #expect(Set(repeats.compactMap { $0["apns-id"] }).count == 1)
+                    #expect(Set(repeats.compactMap { $0["apns-collapse-id"] }).count == 1)
+                }
+            }
+        }
     }
 }

@@ -79,7 +79,7 @@ extension EndToEndTests {
             }
         }
 
-        @Test("C56: the key is event, and nothing stands beside what Apple names")
+        @Test("C56, C67: the key is event, and nothing stands beside what Apple names, alert least of all")
         func keysAreApples() throws {
             try GatewayUnderTest.run { gateway in
                 try gateway.register()
@@ -127,6 +127,52 @@ extension EndToEndTests {
                 let timestamp = Double(try #require(push.timestamp))
                 #expect(timestamp >= accepted + 2)
                 #expect(timestamp <= push.received)
+            }
+        }
+
+        /// MsgLifeTime in seconds, and the lives of a notification and of an update in seconds.
+        struct Lifetime: Sendable, CustomTestStringConvertible {
+            let given: Int64?
+            let notification: Double
+            let update: Double
+            var testDescription: String { given.map(String.init) ?? "absent" }
+        }
+
+        @Test(
+            "C73: apns-expiration is always there: MsgLifeTime, else seven days, an update at most its activity's hours",
+            arguments: [
+                Lifetime(given: nil, notification: 604_800, update: 28_800),
+                Lifetime(given: 3600, notification: 3600, update: 3600),
+            ],
+        )
+        func expirationFollowsTheLifetime(lifetime: Lifetime) throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register()
+                try gateway.register("bob", phone: "phone-2", laID: nil)
+                let before = try #require(
+                    Double(try gateway.sql("SELECT extract(epoch FROM started_at) FROM live_activity"))
+                )
+                try gateway.send {
+                    $0.recipients = ["alice", "bob"]
+                    $0.lifetime = lifetime.given
+                }
+                let pushes = try gateway.peer.exactly(2)
+                for (type, seconds) in [("liveactivity", lifetime.update), ("alert", lifetime.notification)] {
+                    let push = try #require(pushes.first { $0.pushType == type })
+                    let expiration = try #require(Double(push["apns-expiration"] ?? ""))
+                    #expect(expiration >= (before + seconds).rounded(.down))
+                    #expect(expiration <= push.received + seconds)
+                }
+            }
+        }
+
+        @Test("C73: MsgLifeTime 0 pushes nothing, and that is written down")
+        func noLifetimeNoPush() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register()
+                try gateway.send { $0.lifetime = 0 }
+                try gateway.expectSQL("SELECT outcome FROM delivery", "suppressed")
+                _ = try gateway.peer.exactly(0)
             }
         }
 

@@ -16,6 +16,8 @@ struct TestMessage {
     var desc: String? = "is on its way"
     var ext: String?
     var sender: String?
+    /// MsgLifeTime in seconds.
+    var lifetime: Int64?
     var random = UInt32.random(in: 1 ... .max)
 
     init(_ change: (inout TestMessage) -> Void = { _ in }) {
@@ -37,6 +39,7 @@ struct TestMessage {
             writer.endArray()
         }
         writer.member("MsgRandom", random)
+        writer.member("MsgLifeTime", lifetime)
         writer.member("MsgBody", raw: Array(#"[{"MsgType":"TIMCustomElem","MsgContent":{"Data":"x"}}]"#.utf8))
         writer.key("OfflinePushInfo")
         writer.beginObject()
