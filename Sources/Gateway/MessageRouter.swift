@@ -117,14 +117,8 @@ final class MessageRouter: MessageGateway {
         do throws(PostgresError) {
             return try await body()
         } catch {
-            throw unavailable(error)
+            throw GatewayUnavailable(error, logger: logger)
         }
-    }
-
-    private func unavailable(_ error: PostgresError) -> GatewayUnavailable {
-        if error.isTransient { return GatewayUnavailable(.databaseAway) }
-        logger.error("PostgreSQL refused a statement", ["error": .describing(error)])
-        return GatewayUnavailable(.databaseRefused)
     }
 
     // MARK: - Storing
@@ -160,7 +154,7 @@ final class MessageRouter: MessageGateway {
                     instance.outcomeIsUnknown()
                 }
                 if error.isTransient(forBatchOf: part.count) || part.count == 1 {
-                    let failure = unavailable(error)
+                    let failure = GatewayUnavailable(error, logger: logger)
                     for entry in part {
                         entry.continuation.resume(returning: .failure(failure))
                     }

@@ -34,6 +34,7 @@ final class Phone {
         self.api = ClientAPI(
             gateway: gateway,
             registrations: RegistrationStore(pool: pool, logger: silent),
+            messages: MessageRecordStore(pool: pool, logger: silent),
             logger: silent,
         )
         try sql("INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (APP, '', '{administrator}')")
