@@ -6,7 +6,7 @@ extension ChatMessage {
     static let maximumDataIDBytes = 64
 
     /// Decodes the body of `timpush/batch`: a push that is no chat message. It has no MsgBody, so Title and Desc are all
-    /// that it shows, and no MsgLifeTime, so it may be tried for seven days. BadgeMode is 1 where it is absent.
+    /// that it shows, and no MsgLifeTime, so it may be tried for seven days.
     ///
     /// - Parameters:
     ///   - now: seconds since 1970.
