@@ -2,7 +2,7 @@ public import Gateway
 public import HTTPServer
 public import Logging
 
-/// The API that phones register with: every path under /v1.
+/// The API that phones register with, and that tells a backend what became of its messages: every path under /v1.
 ///
 /// App and account come from the UserSig in `Authorization: Bearer`. Bodies are JSON objects. A success is 200 with a
 /// JSON object; anything else is `{"error": {"code", "message", "field"?}}` with a ``ClientErrorCode``.
@@ -11,14 +11,22 @@ public import Logging
 public final class ClientAPI {
     private let gateway: any MessageGateway
     private let registrations: RegistrationStore
+    private let messages: MessageRecordStore
     private let logger: Logger
 
     /// - Parameters:
     ///   - gateway: the lane's gateway, for apps, certificates and the time.
     ///   - registrations: the lane's store.
-    public init(gateway: any MessageGateway, registrations: RegistrationStore, logger: Logger) {
+    ///   - messages: the lane's store of what became of messages.
+    public init(
+        gateway: any MessageGateway,
+        registrations: RegistrationStore,
+        messages: MessageRecordStore,
+        logger: Logger,
+    ) {
         self.gateway = gateway
         self.registrations = registrations
+        self.messages = messages
         self.logger = logger
     }
 
@@ -58,6 +66,12 @@ public final class ClientAPI {
         case .listRegistrations(let identity):
             let records = try await registrations.registrations(of: identity.account, in: identity.sdkAppID)
             return ClientAnswer.registrations(records)
+        case .showMessages(let key, let sdkAppID):
+            let records = try await messages.messages(withKey: key, in: sdkAppID)
+            guard !records.isEmpty else {
+                return ClientError(.unknownMessage, "the app has no message with this key").response
+            }
+            return ClientAnswer.messages(records, key: key)
         }
     }
 }

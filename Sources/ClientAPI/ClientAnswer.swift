@@ -45,6 +45,18 @@ enum ClientAnswer {
         }
     }
 
+    static func messages(_ records: [MessageRecord], key: String) -> HTTPResponse {
+        object { writer in
+            writer.member("messageKey", key)
+            writer.key("messages")
+            writer.beginArray()
+            for record in records {
+                writer.message(record)
+            }
+            writer.endArray()
+        }
+    }
+
     private static func object(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()
@@ -89,12 +101,12 @@ extension JSONWriter {
         endObject()
     }
 
-    fileprivate mutating func nullable(_ name: String, _ value: String?) {
+    mutating func nullable(_ name: String, _ value: String?) {
         key(name)
         if let value { string(value) } else { null() }
     }
 
-    fileprivate mutating func nullable(_ name: String, _ value: Int64?) {
+    mutating func nullable(_ name: String, _ value: Int64?) {
         key(name)
         if let value { integer(value) } else { null() }
     }

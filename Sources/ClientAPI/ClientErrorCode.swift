@@ -14,10 +14,12 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case userSigWrongSignature = "usersig_wrong_signature"
     /// 401: there is no app with the SDKAppID of the UserSig.
     case unknownApp = "unknown_app"
-    /// 403: only an administrator's UserSig may act for another account.
+    /// 403: only an administrator's UserSig may act for another account, or ask about messages.
     case forbidden
     /// 404: there is no such path.
     case notFound = "not_found"
+    /// 404: the app has no message with this key, or its record was deleted since.
+    case unknownMessage = "unknown_message"
     /// 405: the path does not have this method; `Allow` has the others.
     case methodNotAllowed = "method_not_allowed"
     /// 422: a field that must be there is absent or null.
@@ -41,7 +43,7 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
         case .malformedJSON, .malformedURL: 400
         case .unauthorized, .userSigMalformed, .userSigExpired, .userSigWrongSignature, .unknownApp: 401
         case .forbidden: 403
-        case .notFound: 404
+        case .notFound, .unknownMessage: 404
         case .methodNotAllowed: 405
         case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID: 422
         case .rateLimited: 429

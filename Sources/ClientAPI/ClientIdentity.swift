@@ -5,6 +5,8 @@ import HTTPServer
 struct ClientIdentity: Equatable {
     let sdkAppID: Int64
     let account: String
+    /// Whether the UserSig is an administrator's.
+    let isAdministrator: Bool
 
     /// Takes app and account from the UserSig in `Authorization`; an administrator may name another account in the
     /// query parameter `account`.
@@ -27,10 +29,8 @@ struct ClientIdentity: Equatable {
         }
         // Accounts are bytes; Swift's == would hold canonically equivalent ones for the same.
         func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
-        guard
-            isSame(account, signature.identifier)
-                || application.administrators.contains(where: { isSame($0, signature.identifier) })
-        else {
+        self.isAdministrator = application.administrators.contains { isSame($0, signature.identifier) }
+        guard isAdministrator || isSame(account, signature.identifier) else {
             throw ClientError(.forbidden, "only an administrator may act for another account", field: "account")
         }
         do throws(RateLimitExceeded) {

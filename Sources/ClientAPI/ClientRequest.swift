@@ -10,6 +10,7 @@ enum ClientRequest: Equatable {
     case clearActivity(laID: String, RegistrationOwner, sequence: Int64?)
     case clearActivities(RegistrationOwner, sequence: Int64?)
     case listRegistrations(ClientIdentity)
+    case showMessages(key: String, sdkAppID: Int64)
 
     init(_ request: HTTPRequest, gateway: any MessageGateway) throws(ClientError) {
         guard let segments = request.pathSegments else {
@@ -39,6 +40,11 @@ enum ClientRequest: Equatable {
             self = .clearActivities(owner, sequence: try query.sequence())
         case .listRegistrations:
             self = .listRegistrations(identity)
+        case .showMessages(let key):
+            guard identity.isAdministrator else {
+                throw ClientError(.forbidden, "only an administrator may ask what became of messages")
+            }
+            self = .showMessages(key: try FieldRules.messageKey(key), sdkAppID: identity.sdkAppID)
         }
     }
 }

@@ -6,6 +6,7 @@ enum ClientRoute: Equatable {
     case clearActivity(laID: String)
     case clearActivities
     case listRegistrations
+    case showMessages(key: String)
 
     /// - Parameter segments: the path, split at its slashes and then percent-decoded.
     init(method: String, segments: [String]) throws(ClientError) {
@@ -26,6 +27,8 @@ enum ClientRoute: Equatable {
             self = try ClientRoute.choose(method, [("DELETE", .clearActivities)])
         case ("registrations", 2):
             self = try ClientRoute.choose(method, [("GET", .listRegistrations)])
+        case ("messages", 3):
+            self = try ClientRoute.choose(method, [("GET", .showMessages(key: segments[2]))])
         default:
             throw ClientRoute.notFound
         }

@@ -27,4 +27,11 @@ enum FieldRules {
         }
         return value
     }
+
+    static func messageKey(_ value: String) throws(ClientError) -> String {
+        guard (1...128).contains(value.utf8.count) else {
+            throw ClientError(.invalidValue, "a MsgKey has 1 to 128 bytes", field: "MsgKey")
+        }
+        return value
+    }
 }

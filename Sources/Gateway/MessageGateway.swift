@@ -11,8 +11,11 @@ public protocol MessageGateway: AnyObject {
 
     /// Stores the message durably. When this returns, the push will be tried whatever happens to this process.
     ///
-    /// - Returns: its place in accept order and its accept time.
-    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage
+    /// - Parameter digest: where a request with the same digest was accepted within the last 120 seconds, by any
+    ///   gateway, nothing is stored and the first message stands for this one. nil: every request is a message of its
+    ///   own.
+    /// - Throws: ``GatewayUnavailable``. Nothing is known to be stored then, and nothing is remembered of what was not.
+    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance
 
     /// The nickname of an imported account, nil if it has none.
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String?
@@ -40,6 +43,23 @@ public struct AcceptedMessage: Sendable, Equatable {
     public init(id: Int64, acceptedAt: UnixTime) {
         self.id = id
         self.acceptedAt = acceptedAt
+    }
+}
+
+/// What a request became.
+public struct Acceptance: Sendable, Equatable {
+    /// The message; of a repeat, the one that the first request became.
+    public let message: AcceptedMessage
+    /// The key that the caller of the first request was given.
+    public let messageKey: String
+    /// Whether the same request was accepted before, so that this one is pushed no more.
+    public let isRepeat: Bool
+
+    /// Makes an answer.
+    public init(message: AcceptedMessage, messageKey: String, isRepeat: Bool) {
+        self.message = message
+        self.messageKey = messageKey
+        self.isRepeat = isRepeat
     }
 }
 

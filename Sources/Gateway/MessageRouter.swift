@@ -26,7 +26,7 @@ final class MessageRouter: MessageGateway {
 
     private struct Waiting {
         let message: DeliveryStore.NewMessage
-        let continuation: CheckedContinuation<Result<AcceptedMessage, GatewayUnavailable>, Never>
+        let continuation: CheckedContinuation<Result<Acceptance, GatewayUnavailable>, Never>
     }
 
     /// - Parameter backlogLimit: so many rows without an owner mean that callers are told to slow down.
@@ -81,10 +81,10 @@ final class MessageRouter: MessageGateway {
         instance.time(at: .now) ?? .systemClock
     }
 
-    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage {
+    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
         guard !isClosed, instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
         guard instance.backlog < backlogLimit else { throw GatewayUnavailable(.overloaded) }
-        let message = DeliveryStore.NewMessage(order: order, content: order.encoded())
+        let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: digest)
         let result = await withCheckedContinuation { continuation in
             waiting.append(Waiting(message: message, continuation: continuation))
             signal.set()
@@ -117,14 +117,8 @@ final class MessageRouter: MessageGateway {
         do throws(PostgresError) {
             return try await body()
         } catch {
-            throw unavailable(error)
+            throw GatewayUnavailable(error, logger: logger)
         }
-    }
-
-    private func unavailable(_ error: PostgresError) -> GatewayUnavailable {
-        if error.isTransient { return GatewayUnavailable(.databaseAway) }
-        logger.error("PostgreSQL refused a statement", ["error": .describing(error)])
-        return GatewayUnavailable(.databaseRefused)
     }
 
     // MARK: - Storing
@@ -148,11 +142,11 @@ final class MessageRouter: MessageGateway {
             let recipients = part.reduce(0) { $0 + $1.message.order.recipients.count }
             let owner = recipients <= engine.room ? instance.id(at: .now) : nil
             do throws(PostgresError) {
-                let receipts = try await store.accept(part.map(\.message), owner: owner)
-                for (entry, receipt) in zip(part, receipts) {
-                    entry.continuation.resume(returning: .success(receipt))
-                    if let owner {
-                        engine.begin(receipt, entry.message.order, owner: owner)
+                let acceptances = try await store.accept(part.map(\.message), owner: owner)
+                for (entry, acceptance) in zip(part, acceptances) {
+                    entry.continuation.resume(returning: .success(acceptance))
+                    if let owner, !acceptance.isRepeat {
+                        engine.begin(acceptance.message, entry.message.order, owner: owner)
                     }
                 }
             } catch {
@@ -160,7 +154,7 @@ final class MessageRouter: MessageGateway {
                     instance.outcomeIsUnknown()
                 }
                 if error.isTransient(forBatchOf: part.count) || part.count == 1 {
-                    let failure = unavailable(error)
+                    let failure = GatewayUnavailable(error, logger: logger)
                     for entry in part {
                         entry.continuation.resume(returning: .failure(failure))
                     }

@@ -93,7 +93,7 @@ struct AccountCommands {
 
 extension TencentError {
     /// An account that was never imported, in Tencent's own words.
-    fileprivate static let notImported = TencentError(
+    static let notImported = TencentError(
         .accountNotImported,
         "Err_TLS_PT_Open_Login_Account_Not_Exist",
     )

@@ -1,3 +1,4 @@
+import Gateway
 import HTTPServer
 import VerbatimJSON
 
@@ -17,35 +18,58 @@ enum Answer {
         case fail = "FAIL"
     }
 
-    /// The answer to a request that failed as a whole: the three fields that every answer has, and nothing else.
-    static func failure(_ error: TencentError) -> HTTPResponse {
-        make(.fail, error) { _ in }
+    /// The answer to a request that failed as a whole: the three fields that every answer has, and nothing else but an
+    /// empty TaskId where the command answers with one.
+    ///
+    /// - Parameter endpoint: nil if there is no such command.
+    static func failure(_ error: TencentError, _ endpoint: Endpoint?) -> HTTPResponse {
+        make(.fail, error) { writer in
+            if endpoint == .pushBatch {
+                writer.member("TaskId", "")
+            }
+        }
     }
 
-    /// The answer to `sendmsg`.
-    static func sent(_ message: ChatMessage, id: Int64, _ warnings: [RequestWarning]) -> HTTPResponse {
+    /// The answer to `sendmsg`; to a repeat it is the first one's.
+    static func sent(
+        _ message: ChatMessage,
+        _ acceptance: Acceptance,
+        _ warnings: [RequestWarning],
+    ) -> HTTPResponse {
         make(.ok) { writer in
-            writer.member("MsgTime", message.time)
-            writeNames(of: message, id: id, to: &writer)
+            writer.member("MsgTime", time(of: acceptance))
+            writeNames(of: message, acceptance, to: &writer)
             write(warnings, to: &writer)
         }
     }
 
     /// The answer to `batchsendmsg` where at least one recipient is left.
-    static func batchSent(_ message: ChatMessage, id: Int64, _ warnings: [RequestWarning]) -> HTTPResponse {
+    static func batchSent(
+        _ message: ChatMessage,
+        _ acceptance: Acceptance,
+        _ warnings: [RequestWarning],
+    ) -> HTTPResponse {
         let failures = message.recipients.failures
         return make(failures.isEmpty ? .ok : .someError) { writer in
-            writeNames(of: message, id: id, to: &writer)
+            writeNames(of: message, acceptance, to: &writer)
             if !failures.isEmpty {
-                writer.key("ErrorList")
-                writer.beginArray()
-                for failure in failures {
-                    writer.beginObject()
-                    writer.member("To_Account", failure.account)
-                    writer.member("ErrorCode", failure.code.rawValue)
-                    writer.endObject()
-                }
-                writer.endArray()
+                write(failures, to: &writer) { _, _ in }
+            }
+            write(warnings, to: &writer)
+        }
+    }
+
+    /// The answer to `timpush/batch` where at least one recipient is left: `OK` also where others failed, unlike
+    /// `batchsendmsg`.
+    static func pushed(
+        _ message: ChatMessage,
+        _ acceptance: Acceptance,
+        _ warnings: [RequestWarning],
+    ) -> HTTPResponse {
+        make(.ok) { writer in
+            writer.member("TaskId", acceptance.messageKey)
+            write(message.recipients.failures, to: &writer) { failure, writer in
+                writer.member("ErrorInfo", failure.info)
             }
             write(warnings, to: &writer)
         }
@@ -69,9 +93,31 @@ enum Answer {
     }
 
     /// MsgId: clients take it for opaque; the SDKs' own have this form.
-    private static func writeNames(of message: ChatMessage, id: Int64, to writer: inout JSONWriter) {
-        writer.member("MsgKey", message.key)
-        writer.member("MsgId", "\(id)-\(message.time)-\(message.random)")
+    private static func writeNames(of message: ChatMessage, _ acceptance: Acceptance, to writer: inout JSONWriter) {
+        writer.member("MsgKey", acceptance.messageKey)
+        writer.member("MsgId", "\(acceptance.message.id)-\(time(of: acceptance))-\(message.random)")
+    }
+
+    /// MsgTime, the one that MsgKey names.
+    private static func time(of acceptance: Acceptance) -> Int64 {
+        MessageKey(acceptance.messageKey)?.time ?? acceptance.message.acceptedAt.seconds
+    }
+
+    private static func write(
+        _ failures: [Recipients.Failure],
+        to writer: inout JSONWriter,
+        more: (Recipients.Failure, inout JSONWriter) -> Void,
+    ) {
+        writer.key("ErrorList")
+        writer.beginArray()
+        for failure in failures {
+            writer.beginObject()
+            writer.member("To_Account", failure.account)
+            writer.member("ErrorCode", failure.code.rawValue)
+            more(failure, &writer)
+            writer.endObject()
+        }
+        writer.endArray()
     }
 
     private static func write(_ warnings: [RequestWarning], to writer: inout JSONWriter) {

@@ -5,7 +5,7 @@ extension ChatMessage {
     /// The longest body in bytes, To_Account not counted: 500 accounts alone may be longer.
     static let maximumBodyBytes = 12 * 1024
 
-    /// Decodes a request's body.
+    /// Decodes the body of `sendmsg` or `batchsendmsg`.
     ///
     /// - Parameters:
     ///   - sender: the caller's account, which sends where From_Account is absent.
@@ -20,22 +20,16 @@ extension ChatMessage {
         randomNumbers: inout some RandomNumberGenerator,
     ) throws(TencentError) {
         let fields = try RequestFields(bodyOf: bytes, code: .body)
-        let counted = bytes.count - (fields["To_Account"]?.verbatim.count ?? 0)
-        guard counted <= ChatMessage.maximumBodyBytes else {
-            throw TencentError(
-                form == .single ? .bodyTooLong : .batchTooLong,
-                "the body without To_Account has \(counted) bytes, at most \(ChatMessage.maximumBodyBytes) are allowed",
-            )
-        }
+        try ChatMessage.checkSize(of: bytes, fields, code: form == .single ? .bodyTooLong : .batchTooLong)
         recipients = try Recipients(decoding: fields["To_Account"], form: form)
         self.sender = try ChatMessage.sender(in: fields) ?? sender
         guard let random = try fields.integer("MsgRandom", in: ChatMessage.unsigned32, code: .random) else {
             throw fields.fault("MsgRandom", "missing", code: .random)
         }
         self.random = random
-        sequence =
-            try fields.integer("MsgSeq", in: ChatMessage.unsigned32, code: .sequence)
-            ?? Int64.random(in: ChatMessage.unsigned32, using: &randomNumbers)
+        sequence = try fields.integer("MsgSeq", in: ChatMessage.unsigned32, code: .sequence)
+        let keySequence = sequence ?? Int64.random(in: ChatMessage.unsigned32, using: &randomNumbers)
+        key = MessageKey(sequence: keySequence, random: random, time: now).text
         _ = try fields.integer("MsgTimeStamp", code: .timestamp)
         _ = try fields.integer("SyncOtherMachine", code: .syncOtherMachine)
         time = now
@@ -44,14 +38,31 @@ extension ChatMessage {
         warnings = []
         lifetime = try ChatMessage.lifetime(in: fields, &warnings)
         try ChatMessage.checkIgnoredFields(fields)
+        content = ["MsgBody", "OfflinePushInfo", "CloudCustomData"].map { fields[$0] }
         push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
             try OfflinePushInfo(decoding: value, now: now, &warnings)
         }
     }
 
-    private static let unsigned32: ClosedRange<Int64> = 0...Int64(UInt32.max)
+    static let unsigned32: ClosedRange<Int64> = 0...Int64(UInt32.max)
 
-    private static func sender(in fields: RequestFields) throws(TencentError) -> String? {
+    /// - Parameter code: of a body that is too long.
+    static func checkSize(
+        of bytes: [UInt8],
+        _ fields: RequestFields,
+        code: TencentError.Code,
+    ) throws(TencentError) {
+        let counted = bytes.count - (fields["To_Account"]?.verbatim.count ?? 0)
+        guard counted <= maximumBodyBytes else {
+            throw TencentError(
+                code,
+                "the body without To_Account has \(counted) bytes, at most \(maximumBodyBytes) are allowed",
+            )
+        }
+    }
+
+    /// From_Account; nil if it is absent.
+    static func sender(in fields: RequestFields) throws(TencentError) -> String? {
         guard let value = fields["From_Account"] else { return nil }
         guard let sender = value.string, Account.isValid(sender) else {
             throw fields.fault("From_Account", "must be a string of \(Account.limits)", code: .sender)

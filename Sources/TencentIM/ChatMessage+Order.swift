@@ -5,12 +5,13 @@ extension ChatMessage {
     /// What the gateway is asked to do, and what the caller should know of it.
     struct Prepared: Equatable {
         var order: PushOrder
+        var digest: RequestDigest
         var warnings: [RequestWarning]
     }
 
     /// Whether the notification shows text that derives from MsgBody and begins with the sender's nickname.
     func showsDerivedText(in language: Application.PlaceholderLanguage) -> Bool {
-        explicitText == nil && !isSilentEnd && !body.text(in: language).isEmpty
+        explicitText == nil && !isSilentEnd && !(body?.text(in: language) ?? "").isEmpty
     }
 
     /// Turns the message into an order.
@@ -46,7 +47,25 @@ extension ChatMessage {
             suppression: suppression,
             lifetime: lifetime,
         )
-        return Prepared(order: order, warnings: warnings)
+        return Prepared(order: order, digest: digest(of: order), warnings: warnings)
+    }
+
+    /// The recipients are those that the message goes to: if one that failed the first time is imported now, the
+    /// request is a new one and reaches it.
+    private func digest(of order: PushOrder) -> RequestDigest {
+        RequestDigest { input in
+            input.add(order.sdkAppID)
+            input.add(order.endpoint)
+            input.add(order.sender)
+            input.add(sequence)
+            input.add(random)
+            input.add(order.recipients)
+            input.add(lifetime)
+            input.add(isOnlineOnly ? 1 : 0)
+            for field in content {
+                input.add(field)
+            }
+        }
     }
 
     // MARK: - The notification
@@ -71,7 +90,7 @@ extension ChatMessage {
     /// OfflinePushInfo.
     private func notification(application: Application, nickname: String?) -> NotificationContent {
         guard !isSilentEnd else { return NotificationContent() }
-        let custom = push == nil ? body.customElement : nil
+        let custom = push == nil ? body?.customElement : nil
         let apns = push?.apns ?? ApnsInfo()
         return NotificationContent(
             title: explicitTitle,
@@ -86,7 +105,7 @@ extension ChatMessage {
     }
 
     private func derivedText(in language: Application.PlaceholderLanguage, nickname: String?) -> String? {
-        guard let text = Optional(body.text(in: language)).nonEmpty else { return nil }
+        guard let text = (body?.text(in: language)).nonEmpty else { return nil }
         return nickname.nonEmpty.map { "\($0):\(text)" } ?? text
     }
 

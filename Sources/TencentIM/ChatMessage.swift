@@ -1,19 +1,25 @@
-/// A message as `sendmsg` or `batchsendmsg` carries it: decoded, every field checked.
+import VerbatimJSON
+
+/// A message as `sendmsg`, `batchsendmsg` or `timpush/batch` carries it: decoded, every field checked.
 struct ChatMessage {
-    /// Which of the two it came by.
+    /// Which of the three it came by.
     enum Form: Sendable {
         /// `sendmsg`: To_Account is one account.
         case single
         /// `batchsendmsg`: To_Account is an array of 1 to 500.
         case batch
+        /// `timpush/batch`: as `batch`, without MsgBody.
+        case push
     }
 
     /// From_Account, or the caller.
     var sender: String
     /// To_Account, with what already failed.
     var recipients: Recipients
-    /// MsgSeq, or a random number where the caller sent none.
-    var sequence: Int64
+    /// What the caller and upstream know the message by: MsgKey or TaskId, at most 50 bytes.
+    var key: String
+    /// MsgSeq; nil where the caller left it to the server.
+    var sequence: Int64?
     /// MsgRandom.
     var random: Int64
     /// When it was accepted, in seconds since 1970. The caller's own MsgTimeStamp counts for nothing.
@@ -22,15 +28,13 @@ struct ChatMessage {
     var isOnlineOnly: Bool
     /// MsgLifeTime in seconds, 0 to 604,800.
     var lifetime: Int64
-    /// MsgBody, as far as a push needs it.
-    var body: MessageBody
+    /// MsgBody, as far as a push needs it; nil: a push has none.
+    var body: MessageBody?
     /// OfflinePushInfo.
     var push: OfflinePushInfo?
     /// What the caller should know.
     var warnings: [RequestWarning]
-
-    /// What the caller and upstream know the message by, at most 32 bytes.
-    var key: String {
-        "\(sequence)_\(random)_\(time)"
-    }
+    /// The fields that another request must share to be a repeat of this one, each nil where it is absent. Not among
+    /// them is what says how chat is stored, and MsgTimeStamp, which a client may renew when it repeats.
+    var content: [JSONValue?]
 }

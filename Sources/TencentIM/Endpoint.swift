@@ -2,6 +2,7 @@
 enum Endpoint: String, CaseIterable, Sendable {
     case sendMessage = "openim/sendmsg"
     case batchSendMessage = "openim/batchsendmsg"
+    case pushBatch = "timpush/batch"
     case importAccount = "im_open_login_svc/account_import"
     case importAccounts = "im_open_login_svc/multiaccount_import"
     case checkAccounts = "im_open_login_svc/account_check"

@@ -6,6 +6,11 @@ struct Recipients: Equatable {
     struct Failure: Equatable {
         var account: String
         var code: TencentError.Code
+
+        /// What is wrong, in words.
+        var info: String {
+            code == .accountNotImported ? TencentError.notImported.info : "invalid To_Account"
+        }
     }
 
     /// The most accounts of one batch, counted before duplicates are removed.
@@ -25,7 +30,7 @@ struct Recipients: Equatable {
                 throw TencentError(.recipient, path: "To_Account", "must be a string")
             }
             listed = [account]
-        case .batch:
+        case .batch, .push:
             listed = try Recipients.list(value)
         }
         var seen = Set<[UInt8]>()

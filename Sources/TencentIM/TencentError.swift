@@ -43,6 +43,9 @@ struct TencentError: Error, Equatable {
         case batchTooFrequent = 90057
         case databaseRefused = 91000
         case bodyTooLong = 93000
+
+        /// Of `timpush/batch` only; Tencent gave the number away twice.
+        static let dataIDTooLong = Code.batchTooFrequent
     }
 
     /// What is wrong.

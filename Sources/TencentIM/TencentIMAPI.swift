@@ -34,7 +34,7 @@ public final class TencentIMAPI {
                     "error_info": .string(error.info),
                 ],
             )
-            return Answer.failure(error)
+            return Answer.failure(error, endpoint)
         }
     }
 
@@ -52,6 +52,7 @@ public final class TencentIMAPI {
         return switch endpoint {
         case .sendMessage: try await send(request.body, .single, caller, endpoint)
         case .batchSendMessage: try await send(request.body, .batch, caller, endpoint)
+        case .pushBatch: try await send(request.body, .push, caller, endpoint)
         case .importAccount: try await accounts.importOne(request.body)
         case .importAccounts: try await accounts.importMany(request.body)
         case .checkAccounts: try await accounts.check(request.body)
@@ -66,15 +67,11 @@ public final class TencentIMAPI {
         _ endpoint: Endpoint,
     ) async throws(TencentError) -> HTTPResponse {
         let application = caller.application
-        var message = try ChatMessage(
-            decoding: body,
-            form: form,
-            sender: caller.identifier,
-            now: gateway.now().seconds,
-            randomNumbers: &randomNumbers,
-        )
-        if form == .batch {
-            try caller.countRecipients(message.recipients.accounts.count, code: .batchTooFrequent)
+        var message = try message(decoding: body, form, caller)
+        switch form {
+        case .single: break
+        case .batch: try caller.countRecipients(message.recipients.accounts.count, code: .batchTooFrequent)
+        case .push: try caller.countRecipients(message.recipients.accounts.count, code: .tooManyRequests)
         }
         if application.requiresImportedAccounts, !message.recipients.accounts.isEmpty {
             let accounts = message.recipients.accounts
@@ -91,12 +88,38 @@ public final class TencentIMAPI {
             application: application,
             nickname: try await nickname(for: message, application),
         )
-        let accepted = try await TencentError.translating { () async throws(GatewayUnavailable) in
-            try await gateway.accept(prepared.order)
+        let acceptance = try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.accept(prepared.order, digest: prepared.digest)
         }
         return switch form {
-        case .single: Answer.sent(message, id: accepted.id, prepared.warnings)
-        case .batch: Answer.batchSent(message, id: accepted.id, prepared.warnings)
+        case .single: Answer.sent(message, acceptance, prepared.warnings)
+        case .batch: Answer.batchSent(message, acceptance, prepared.warnings)
+        case .push: Answer.pushed(message, acceptance, prepared.warnings)
+        }
+    }
+
+    private func message(
+        decoding body: [UInt8],
+        _ form: ChatMessage.Form,
+        _ caller: Caller,
+    ) throws(TencentError) -> ChatMessage {
+        let now = gateway.now().seconds
+        return switch form {
+        case .single, .batch:
+            try ChatMessage(
+                decoding: body,
+                form: form,
+                sender: caller.identifier,
+                now: now,
+                randomNumbers: &randomNumbers,
+            )
+        case .push:
+            try ChatMessage(
+                decodingPush: body,
+                sdkAppID: caller.application.sdkAppID,
+                now: now,
+                randomNumbers: &randomNumbers,
+            )
         }
     }
 

@@ -13,6 +13,7 @@ struct ClientRouteTests {
             ("DELETE", ["v1", "activities", "a/b"], .clearActivity(laID: "a/b")),
             ("DELETE", ["v1", "activities"], .clearActivities),
             ("GET", ["v1", "registrations"], .listRegistrations),
+            ("GET", ["v1", "messages", "1_2_3"], .showMessages(key: "1_2_3")),
         ],
     )
     func known(method: String, segments: [String], route: ClientRoute) throws {
@@ -24,6 +25,7 @@ struct ClientRouteTests {
         arguments: [
             [], [""], ["v1"], ["v1", ""], ["v1", "devices"], ["v1", "devices", ""], ["v1", "devices", "I", ""],
             ["v1", "activities", ""], ["v1", "activities", "a", "b"], ["v1", "registrations", "x"],
+            ["v1", "messages"], ["v1", "messages", "K", "x"],
             ["v2", "activities"],
         ],
     )
@@ -37,6 +39,7 @@ struct ClientRouteTests {
         arguments: [
             (["v1", "devices", "I"], ["PUT", "DELETE"]), (["v1", "activities", "L"], ["PUT", "DELETE"]),
             (["v1", "activities"], ["DELETE"]), (["v1", "registrations"], ["GET"]),
+            (["v1", "messages", "K"], ["GET"]),
         ],
     )
     func otherMethod(segments: [String], allowed: [String]) {

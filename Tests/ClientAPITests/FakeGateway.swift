@@ -30,7 +30,7 @@ final class FakeGateway: MessageGateway {
         UnixTime(seconds: Int64(time(nil)))
     }
 
-    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage {
+    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
         throw GatewayUnavailable(.overloaded)
     }
 

@@ -34,6 +34,7 @@ final class Phone {
         self.api = ClientAPI(
             gateway: gateway,
             registrations: RegistrationStore(pool: pool, logger: silent),
+            messages: MessageRecordStore(pool: pool, logger: silent),
             logger: silent,
         )
         try sql("INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (APP, '', '{administrator}')")
@@ -61,7 +62,8 @@ final class Phone {
             let url = try server.makeDatabase()
             let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
             let files = [
-                "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0006_rate_limits.sql",
+                "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0004_recent_request.sql",
+                "0006_rate_limits.sql",
             ]
             try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined(), database: url)
             shared = url

@@ -221,6 +221,7 @@ struct RefusedRequestTests {
             let api = ClientAPI(
                 gateway: FakeGateway(sdkAppID: 17),
                 registrations: RegistrationStore(pool: pool, logger: silent),
+                messages: MessageRecordStore(pool: pool, logger: silent),
                 logger: silent,
             )
             let request = HTTPRequest(

@@ -59,7 +59,10 @@ final class StoreDatabase {
     private static func makeDatabase(on server: PrivatePostgres) throws -> String {
         let url = try server.makeDatabase()
         let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
-        let files = ["0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0006_rate_limits.sql"]
+        let files = [
+            "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0004_recent_request.sql",
+            "0006_rate_limits.sql",
+        ]
         let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
         try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)
         return url
@@ -69,6 +72,7 @@ final class StoreDatabase {
     private static let emptying = """
         DELETE FROM certificate; DELETE FROM account; DELETE FROM device; DELETE FROM live_activity;
         DELETE FROM pending; DELETE FROM delivery; DELETE FROM message; DELETE FROM instance;
+        DELETE FROM recent_request;
         """
 
     // MARK: - SQL
@@ -123,9 +127,9 @@ final class StoreDatabase {
         owner: Int64? = nil,
     ) async throws -> [AcceptedMessage] {
         try await store.accept(
-            orders.map { DeliveryStore.NewMessage(order: $0, content: $0.encoded()) },
+            orders.map { DeliveryStore.NewMessage(order: $0, content: $0.encoded(), digest: nil) },
             owner: owner,
-        )
+        ).map(\.message)
     }
 
     /// Claims the activity `order-7` of alice.

@@ -126,6 +126,12 @@ enum ValidRequest {
         "MsgBody":[{"MsgType":"TIMTextElem","MsgContent":{"Text":"hi"}}],"OfflinePushInfo":\(push)}
         """
 
+    /// `timpush/batch` with every documented field.
+    static let pushBatch = """
+        {"From_Account":"shop","To_Account":["alice","bob"],"MsgRandom":1287657,"DataId":"data-1",\
+        "OfflinePushInfo":\(push)}
+        """
+
     static let push = """
         {"PushFlag":0,"Title":"Order","Desc":"On its way","Ext":"{\\"n\\":1}","BadgeAddNum":1,"BadgeSetNum":5,\
         "PushTemplateParam":{},\

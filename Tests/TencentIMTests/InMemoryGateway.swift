@@ -6,6 +6,9 @@ final class InMemoryGateway: MessageGateway {
     static let secretKey = Array(String(repeating: "0123456789abcdef", count: 4).utf8)
     static let time: Int64 = 1_796_007_172
 
+    /// Seconds since 1970.
+    var seconds = InMemoryGateway.time
+
     var app = Application(
         sdkAppID: InMemoryGateway.sdkAppID,
         secretKey: InMemoryGateway.secretKey,
@@ -15,6 +18,7 @@ final class InMemoryGateway: MessageGateway {
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
     private(set) var nicknameLookups = 0
+    private var accepted: [RequestDigest: Acceptance] = [:]
 
     func application(_ sdkAppID: Int64) -> Application? {
         sdkAppID == app.sdkAppID ? app : nil
@@ -25,13 +29,21 @@ final class InMemoryGateway: MessageGateway {
     }
 
     func now() -> UnixTime {
-        UnixTime(seconds: InMemoryGateway.time)
+        UnixTime(seconds: seconds)
     }
 
-    func accept(_ order: PushOrder) async throws(GatewayUnavailable) -> AcceptedMessage {
+    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
         try checkAvailable()
+        if let digest, let first = accepted[digest] {
+            return Acceptance(message: first.message, messageKey: first.messageKey, isRepeat: true)
+        }
         orders.append(order)
-        return AcceptedMessage(id: Int64(orders.count), acceptedAt: now())
+        let message = AcceptedMessage(id: Int64(orders.count), acceptedAt: now())
+        let acceptance = Acceptance(message: message, messageKey: order.messageKey, isRepeat: false)
+        if let digest {
+            accepted[digest] = acceptance
+        }
+        return acceptance
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {

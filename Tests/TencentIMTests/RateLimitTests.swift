@@ -69,14 +69,16 @@ struct RateLimitTests {
         #expect(try await post("openim/sendmsg", ValidRequest.single).code == 0)
     }
 
-    @Test("recipients over the limit: 90057 on batchsendmsg; sendmsg goes on")
+    @Test("recipients over the limit: 90057 on batchsendmsg, 60007 on timpush/batch; sendmsg goes on")
     func recipients() async throws {
         let clock = limit(RateLimits(batchRecipientsPerMinute: 5))
         backend.gateway.app.requiresImportedAccounts = true
         backend.gateway.profiles = ["alice": AccountProfile(account: "alice", nickname: nil, faceURL: nil)]
-        for _ in 1...2 {
-            #expect(try await post("openim/batchsendmsg", ValidRequest.batch).code == 0)
+        for random in ["1", "2"] {
+            let batch = try ValidRequest.batch.breaking("1287657", random)
+            #expect(try await post("openim/batchsendmsg", batch).code == 0)
         }
+        #expect(try await post("timpush/batch", ValidRequest.pushBatch).code == 60007)
         let refused = try await post("openim/batchsendmsg", ValidRequest.batch)
         #expect(refused.code == 90057)
         #expect(refused.info.hasSuffix("(batch-recipients-per-minute)"))

@@ -82,7 +82,8 @@ struct SendMessageTests {
             now: 0,
             randomNumbers: &source,
         )
-        #expect(message.sequence == (number == 0 ? 0 : Int64(UInt32.max)))
+        #expect(MessageKey(message.key)?.sequence == (number == 0 ? 0 : Int64(UInt32.max)))
+        #expect(message.sequence == nil)
     }
 
     @Test(

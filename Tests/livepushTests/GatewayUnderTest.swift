@@ -18,6 +18,8 @@ final class GatewayUnderTest {
     private var servers: [GatewayServer] = []
     private var userSigs: [String: String] = [:]
     private var server: GatewayServer { get throws { try #require(servers.last) } }
+    /// Where requests go.
+    var port: Int { get throws { try server.port } }
 
     /// Runs a test with a gateway and ends everything afterwards.
     ///

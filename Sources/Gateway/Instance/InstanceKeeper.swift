@@ -122,6 +122,9 @@ public final class InstanceKeeper {
                     try await store.createPartitions()
                 }
             }
+            if round % 30 == 11 {
+                await attempt("old requests not forgotten") { () throws(PostgresError) in try await forgetRequests() }
+            }
             if round % 15 == 7 {
                 await attempt("orphans not freed") { () throws(PostgresError) in try await store.releaseOrphans() }
             }
@@ -151,6 +154,13 @@ public final class InstanceKeeper {
             guard let rows = try await store.takeOver(id) else { continue }
             logger.warning("took over a dead instance", ["instance": .integer(id), "rows": .integer(rows)])
         }
+    }
+
+    /// Each statement reads the whole table, which has no index by age: one more index would cost every message more than
+    /// this costs in a minute. Hence few and large steps.
+    private func forgetRequests() async throws(PostgresError) {
+        let step: Int64 = 100_000
+        while !isClosed, try await store.forgetRequests(limit: step) == step {}
     }
 
     /// Frees rows that this process owns without knowing it, after two looks at which no lane worked on them: between

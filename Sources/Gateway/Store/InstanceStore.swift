@@ -87,6 +87,25 @@ final class InstanceStore {
         )
     }
 
+    /// Forgets requests that were accepted too long ago to be repeated. Rows that another transaction holds are left for
+    /// the next time.
+    ///
+    /// - Parameter limit: at most so many.
+    /// - Returns: how many were forgotten.
+    func forgetRequests(limit: Int64) async throws(PostgresError) -> Int64 {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                DELETE FROM recent_request WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM recent_request WHERE accepted_at <= now() - interval '120 seconds'
+                    LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
+                """,
+                [.integer(limit)],
+            )
+        )
+        return Int64(result.affectedRows)
+    }
+
     /// Makes the day partitions of the next week.
     func createPartitions() async throws(PostgresError) {
         _ = try await pool.run(PostgresStatement("SELECT create_partitions(7)"))

@@ -18,6 +18,7 @@ struct SchemaMigration: Sendable {
             name: "0003_registration_functions.sql",
             file: PackageResources._003_registration_functions_sql,
         ),
+        SchemaMigration(version: 4, name: "0004_recent_request.sql", file: PackageResources._004_recent_request_sql),
         SchemaMigration(version: 6, name: "0006_rate_limits.sql", file: PackageResources._006_rate_limits_sql),
     ]
 

@@ -42,6 +42,7 @@ actor ServeLane {
         self.client = ClientAPI(
             gateway: lane.gateway,
             registrations: RegistrationStore(pool: lane.pool, logger: logger),
+            messages: MessageRecordStore(pool: lane.pool, logger: logger),
             logger: logger,
         )
         loop.runInNewThread(name: "lane")

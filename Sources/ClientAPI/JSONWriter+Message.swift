@@ -1,0 +1,45 @@
+import Gateway
+import VerbatimJSON
+
+extension JSONWriter {
+    /// Writes what became of a message. Times are Unix seconds.
+    mutating func message(_ record: MessageRecord) {
+        beginObject()
+        member("acceptedAt", record.acceptedAt.seconds)
+        member("sender", record.sender)
+        member("endpoint", record.endpoint)
+        nullable("laId", record.laID)
+        nullable("event", record.event)
+        key("recipients")
+        beginArray()
+        for recipient in record.recipients {
+            self.recipient(recipient)
+        }
+        endArray()
+        endObject()
+    }
+
+    private mutating func recipient(_ record: RecipientRecord) {
+        beginObject()
+        member("account", record.account)
+        nullable("installation", record.installation)
+        nullable("route", record.route)
+        nullable("routeReason", record.routeReason)
+        member("fallback", record.isFallback)
+        member("outcome", record.outcome)
+        nullable("nextAttemptAt", record.nextAttemptAt?.seconds)
+        nullable("reason", record.reason)
+        nullable("apnsStatus", record.apnsStatus)
+        nullable("apnsReason", record.apnsReason)
+        nullable("apnsId", record.apnsID)
+        member("attempts", record.attempts)
+        nullable("priority", record.priority)
+        nullable("priorityReason", record.priorityReason)
+        nullable("timestampSent", record.timestampSent)
+        nullable("sentAt", record.sentAt?.seconds)
+        nullable("finishedAt", record.finishedAt?.seconds)
+        nullable("tokenFingerprint", record.tokenFingerprint)
+        nullable("environment", record.environment)
+        endObject()
+    }
+}

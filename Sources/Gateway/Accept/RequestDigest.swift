@@ -1,0 +1,85 @@
+import COpenSSL
+public import VerbatimJSON
+
+/// What tells that a request is the same as one before: a SHA-256 over everything that makes it what it is.
+public struct RequestDigest: Sendable, Hashable {
+    /// The 32 bytes.
+    let bytes: [UInt8]
+
+    /// Digests what `write` adds.
+    public init(_ write: (inout Input) -> Void) {
+        var input = Input()
+        write(&input)
+        bytes = [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
+            SHA256(input.bytes, input.bytes.count, digest.baseAddress)
+            count = Int(SHA256_DIGEST_LENGTH)
+        }
+    }
+
+    /// What is digested: each part with its kind and its length before it, so that parts cannot run together and an
+    /// absent one is not an empty one.
+    public struct Input {
+        fileprivate var bytes: [UInt8] = []
+
+        private enum Kind: UInt8 {
+            case absent, text, number, list, object, other
+        }
+
+        /// Adds a text; nil is a value of its own.
+        public mutating func add(_ text: String?) {
+            guard let text else { return add(.absent, 0) }
+            add(.text, text.utf8.count)
+            bytes.append(contentsOf: text.utf8)
+        }
+
+        /// Adds a number; nil is a value of its own.
+        public mutating func add(_ number: Int64?) {
+            guard let number else { return add(.absent, 0) }
+            add(.number, 0)
+            add(bits: UInt64(bitPattern: number))
+        }
+
+        /// Adds texts whose order counts.
+        public mutating func add(_ texts: [String]) {
+            add(.list, texts.count)
+            for text in texts {
+                add(text)
+            }
+        }
+
+        /// Adds a JSON value; nil is a value of its own. White space, the way a string is escaped and the order of an
+        /// object's members do not count, since a caller that encodes its message again may choose others; how a number
+        /// is written does.
+        public mutating func add(_ value: JSONValue?) {
+            guard let value else { return add(.absent, 0) }
+            switch value.kind {
+            case .string: add(value.string)
+            case .array:
+                let elements = value.elements
+                add(.list, elements.count)
+                for element in elements {
+                    add(element)
+                }
+            case .object:
+                let members = value.members.sorted { $0.key < $1.key }
+                add(.object, members.count)
+                for (key, value) in members {
+                    add(key)
+                    add(value)
+                }
+            case .number, .boolean, .null:
+                add(.other, value.verbatim.count)
+                bytes.append(contentsOf: value.verbatim)
+            }
+        }
+
+        private mutating func add(_ kind: Kind, _ count: Int) {
+            bytes.append(kind.rawValue)
+            add(bits: UInt64(count))
+        }
+
+        private mutating func add(bits: UInt64) {
+            withUnsafeBytes(of: bits.bigEndian) { bytes.append(contentsOf: $0) }
+        }
+    }
+}

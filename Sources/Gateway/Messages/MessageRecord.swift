@@ -1,0 +1,67 @@
+/// What the gateway knows of a message that was accepted, without its content.
+public struct MessageRecord: Sendable, Equatable {
+    /// When it was accepted.
+    public var acceptedAt: UnixTime
+    /// The sending account.
+    public var sender: String
+    /// The route through which it came, such as `openim/sendmsg`.
+    public var endpoint: String
+    /// The activity that it instructs; nil: a plain notification.
+    public var laID: String?
+    /// `update` or `end`; nil: a plain notification.
+    public var event: String?
+    /// What became of it: of each recipient one for each target, or one that says why there is none.
+    public var recipients: [RecipientRecord]
+}
+
+/// What became of one message at one target of one recipient, or where it stands.
+public struct RecipientRecord: Sendable, Equatable {
+    /// What stands for an outcome while a push is to be tried again.
+    static let retrying = "retrying"
+    /// What stands for an outcome before anything was tried.
+    static let waiting = "waiting"
+
+    /// The receiving account.
+    public var account: String
+    /// A ``DeliveryOutcome``, `retrying` while a push is to be tried again, or `waiting` before anything was tried.
+    public var outcome: String
+    /// The installation; nil where nothing was sent to any, or none is known yet.
+    public var installation: String?
+    /// `live_activity`, `notification` or `none`; nil while it is not chosen.
+    public var route: String?
+    /// Why that route.
+    public var routeReason: String?
+    /// Whether the notification stands in for a Live Activity push.
+    public var isFallback = false
+    /// While it waits: when it is tried next.
+    public var nextAttemptAt: UnixTime?
+    /// While it waits: why.
+    public var reason: String?
+    /// HTTP status of APNs' last answer; nil: none came.
+    public var apnsStatus: Int64?
+    /// Reason in APNs' last answer, or why there was none.
+    public var apnsReason: String?
+    /// `apns-id` of the push, the same on every attempt; nil: none was sent.
+    public var apnsID: String?
+    /// How many pushes were sent.
+    public var attempts: Int64 = 0
+    /// `apns-priority` that was sent.
+    public var priority: Int64?
+    /// Why that priority.
+    public var priorityReason: String?
+    /// `aps.timestamp` that was sent, in seconds since 1970.
+    public var timestampSent: Int64?
+    /// When the last attempt was sent.
+    public var sentAt: UnixTime?
+    /// When the outcome was written; nil: it is not yet.
+    public var finishedAt: UnixTime?
+    /// What logs and views show in place of the token.
+    public var tokenFingerprint: String?
+    /// `sandbox` or `production`: of the last attempt.
+    public var environment: String?
+
+    init(account: String, outcome: String) {
+        self.account = account
+        self.outcome = outcome
+    }
+}

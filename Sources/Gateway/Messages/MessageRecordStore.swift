@@ -1,0 +1,167 @@
+public import Logging
+public import PostgresClient
+
+/// What became of messages, for whoever sent them and has no SQL. Reads only.
+///
+/// One object per lane, used on that lane's thread.
+public final class MessageRecordStore {
+    /// A key is given once, unless the caller names the same MsgSeq and MsgRandom within a second.
+    private static let mostMessages: Int64 = 10
+
+    private let pool: PostgresPool
+    private let logger: Logger
+
+    /// - Parameter pool: the lane's connections.
+    public init(pool: PostgresPool, logger: Logger) {
+        self.pool = pool
+        self.logger = logger
+    }
+
+    /// The messages of an app that have this MsgKey or TaskId, newest first, at most ten; empty if there is none.
+    public func messages(
+        withKey key: String,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [MessageRecord] {
+        do throws(PostgresError) {
+            let found = try await found(key, sdkAppID)
+            return found.isEmpty ? [] : try await records(of: found)
+        } catch {
+            throw GatewayUnavailable(error, logger: logger)
+        }
+    }
+
+    private struct Found {
+        var id: Int64
+        var record: MessageRecord
+    }
+
+    private func found(_ key: String, _ sdkAppID: Int64) async throws(PostgresError) -> [Found] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT id, accepted_at, sender, endpoint, la_id, event FROM message
+                WHERE sdk_app_id = $1::bigint AND msg_key = $2::text ORDER BY id DESC LIMIT $3::bigint
+                """,
+                [.integer(sdkAppID), .text(key), .integer(MessageRecordStore.mostMessages)],
+            )
+        )
+        var found: [Found] = []
+        for row in result.rows {
+            let record = MessageRecord(
+                acceptedAt: UnixTime(microseconds: try row.timestampMicroseconds(1)),
+                sender: try row.text(2),
+                endpoint: try row.text(3),
+                laID: try row.textOrNil(4),
+                event: try row.textOrNil(5),
+                recipients: [],
+            )
+            found.append(Found(id: try row.integer(0), record: record))
+        }
+        return found
+    }
+
+    /// First what waits, then what is done: a recipient that is done between the two statements is found in both, not
+    /// in neither, and what is done decides.
+    private func records(of found: [Found]) async throws(PostgresError) -> [MessageRecord] {
+        let ids = PostgresParameter.integers(found.map(\.id))
+        let acceptTimes = found.map(\.record.acceptedAt.microseconds)
+        let results = try await pool.run([
+            PostgresStatement(MessageRecordStore.waiting, [ids]),
+            PostgresStatement(
+                MessageRecordStore.finished,
+                [
+                    ids, .timestamp(microsecondsSinceUnixEpoch: acceptTimes.min()),
+                    .timestamp(microsecondsSinceUnixEpoch: acceptTimes.max()),
+                ],
+            ),
+        ])
+        var recipients: [Int64: [RecipientRecord]] = [:]
+        for row in results[1].rows {
+            recipients[try row.integer(0), default: []].append(try RecipientRecord(row))
+        }
+        // Accounts are bytes: canonically equivalent ones are two.
+        var known = recipients.mapValues { Set($0.map { Array($0.account.utf8) }) }
+        let activities = Set(found.filter { $0.record.laID != nil }.map(\.id))
+        for row in results[0].rows {
+            let id = try row.integer(0)
+            let waiting: [RecipientRecord]
+            if let account = try row.textOrNil(1) {
+                waiting = RecipientRecord.waiting(
+                    try RecipientRecord.WaitingRow(row, account),
+                    isActivity: activities.contains(id),
+                )
+            } else {
+                let reason = try row.text(4)
+                waiting =
+                    try row.bytesOrNil(6).flatMap { try? PushOrder(decoding: $0) }.map { order in
+                        order.recipients.map { RecipientRecord.waiting($0, reason: reason) }
+                    } ?? []
+            }
+            let missing = waiting.filter { !(known[id]?.contains(Array($0.account.utf8)) ?? false) }
+            recipients[id, default: []] += missing
+            known[id, default: []].formUnion(missing.map { Array($0.account.utf8) })
+        }
+        return found.map { message in
+            var record = message.record
+            record.recipients = recipients[message.id] ?? []
+            return record
+        }
+    }
+
+    /// Each half has the partial index that it needs. The row of a whole message comes last: who has a row of its own
+    /// is not among those that nothing was tried for. `infinity` is what such a row holds as its time while all its
+    /// recipients have rows of their own.
+    private static let waiting: StaticString = """
+        SELECT message_id, account, CASE WHEN isfinite(due) THEN due ELSE accepted_at END, attempts::bigint, reason,
+            progress, NULL::bytea AS content
+        FROM pending WHERE message_id = ANY($1::bigint[]) AND account IS NOT NULL
+        UNION ALL
+        SELECT message_id, NULL, accepted_at, 0, reason, NULL, content
+        FROM pending WHERE message_id = ANY($1::bigint[]) AND account IS NULL
+        ORDER BY account NULLS LAST
+        """
+
+    /// The accept times choose the partitions. An array of times would not: PostgreSQL then reads all of them.
+    private static let finished: StaticString = """
+        SELECT message_id, account, installation, route, route_reason, fallback, outcome, apns_status::bigint,
+            apns_reason, apns_id::text, attempts::bigint, priority::bigint, priority_reason, timestamp_sent, sent_at,
+            finished_at, token_fingerprint, environment
+        FROM delivery WHERE message_id = ANY($1::bigint[]) AND accepted_at BETWEEN $2::timestamptz AND $3::timestamptz
+        ORDER BY account, fallback, installation
+        """
+}
+
+extension RecipientRecord.WaitingRow {
+    fileprivate init(_ row: PostgresRow, _ account: String) throws(PostgresError) {
+        self.init(
+            messageID: try row.integer(0),
+            account: account,
+            due: UnixTime(microseconds: try row.timestampMicroseconds(2)),
+            attempts: try row.integer(3),
+            reason: try row.text(4),
+            progress: try row.bytesOrNil(5).flatMap(RecipientProgress.init(decoding:)),
+        )
+    }
+}
+
+extension RecipientRecord {
+    /// What was written of a recipient that is done.
+    fileprivate init(_ row: PostgresRow) throws(PostgresError) {
+        self.init(account: try row.text(1), outcome: try row.text(6))
+        installation = try row.textOrNil(2)
+        route = try row.text(3)
+        routeReason = try row.text(4)
+        isFallback = try row.boolean(5)
+        apnsStatus = try row.integerOrNil(7)
+        apnsReason = try row.textOrNil(8)
+        apnsID = try row.textOrNil(9)
+        attempts = try row.integer(10)
+        priority = try row.integerOrNil(11)
+        priorityReason = try row.textOrNil(12)
+        timestampSent = try row.integerOrNil(13)
+        sentAt = try row.timestampMicrosecondsOrNil(14).map(UnixTime.init(microseconds:))
+        finishedAt = UnixTime(microseconds: try row.timestampMicroseconds(15))
+        tokenFingerprint = try row.textOrNil(16)
+        environment = try row.textOrNil(17)
+    }
+}
