@@ -50,15 +50,22 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
 
         module("Logging", []),
+        module("Metrics", []),
         module("EventLoop", ["CLibevent"]),
         module("VerbatimJSON", []),
         module("HTTPServer", ["EventLoop", "Logging", "CHTTPParser", "CLibevent"]),
         module("PostgresClient", ["EventLoop", "Logging", "CLibpq", "CLibevent"]),
         module("LiveActivity", ["VerbatimJSON", "COpenSSL"]),
-        module("APNs", ["EventLoop", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"]),
+        module(
+            "APNs",
+            ["EventLoop", "Logging", "Metrics", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"],
+        ),
         module(
             "Gateway",
-            ["APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "VerbatimJSON", "COpenSSL", "CZlib"]
+            [
+                "APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "Metrics", "VerbatimJSON", "COpenSSL",
+                "CZlib",
+            ]
         ),
         module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
         module("ClientAPI", ["APNs", "Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
@@ -70,7 +77,7 @@ let package = Package(
             name: "livepush",
             dependencies: [
                 "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
-                "PostgresClient", "TencentIM", "VerbatimJSON",
+                "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
             resources: [
@@ -90,6 +97,7 @@ let package = Package(
             swiftSettings: settings,
         ),
         tests("Logging", []),
+        tests("Metrics", []),
         tests("EventLoop", ["TestSupport"]),
         tests("VerbatimJSON", []),
         tests("HTTPServer", ["EventLoop", "TestSupport"]),
@@ -97,10 +105,13 @@ let package = Package(
         tests("LiveActivity", ["VerbatimJSON"]),
         tests(
             "APNs",
-            ["COpenSSL", "EventLoop", "TestSupport", "VerbatimJSON"],
+            ["COpenSSL", "EventLoop", "Metrics", "TestSupport", "VerbatimJSON"],
             exclude: ["Peers/http2_peer.py"],
         ),
-        tests("Gateway", ["APNs", "LiveActivity", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"]),
+        tests(
+            "Gateway",
+            ["APNs", "LiveActivity", "Metrics", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"],
+        ),
         tests(
             "TencentIM",
             ["EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]

@@ -21,6 +21,7 @@ public final class APNsClient {
     private let logger: Logger
     private let tls: TLSContext
     private let counter = RequestCounter()
+    private let counters = APNsCounters()
     private var pools: [PoolKey: APNsConnectionPool] = [:]
     private var retiring: [APNsConnectionPool] = []
     private var unsent: [APNsConnectionPool] = []
@@ -110,6 +111,24 @@ public final class APNsClient {
     /// Pushes without an outcome yet, whether they wait or are on a stream.
     public var requestsInFlight: Int { counter.count }
 
+    /// What it has counted, and what it holds now.
+    public var metrics: APNsMetrics {
+        var metrics = counters.current
+        for environment in APNsEnvironment.allCases {
+            let labels = APNsMetrics.EnvironmentLabel(environment: environment)
+            for state in APNsConnection.Phase.shown {
+                metrics.connections.set(0, APNsMetrics.StateLabels(environment: environment, state: state.rawValue))
+            }
+            metrics.openStreams.set(0, labels)
+            metrics.streamLimit.set(0, labels)
+            metrics.waiting.set(0, labels)
+        }
+        for pool in Array(pools.values) + retiring {
+            pool.addGauges(to: &metrics)
+        }
+        return metrics
+    }
+
     /// Ends all connections now. What is under way ends as `unanswered(closed)`, and so does what is sent later.
     public func close() {
         isClosed = true
@@ -132,6 +151,7 @@ public final class APNsClient {
             tls: tls,
             tokens: tokens,
             logger: logger,
+            counters: counters,
             onRetired: { [weak self] pool in self?.retiring.removeAll { $0 === pool } },
         )
         pools[poolKey] = pool

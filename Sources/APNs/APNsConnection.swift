@@ -7,7 +7,7 @@ import Logging
 /// It knows how many streams it may open and whether the peer is alive; what an answer means is the pool's business.
 final class APNsConnection: TLSStream.Owner {
     /// Each can become any later one.
-    enum Phase {
+    enum Phase: String {
         /// Until the TLS handshake is done.
         case connecting
         /// Takes requests.
@@ -15,6 +15,9 @@ final class APNsConnection: TLSStream.Owner {
         /// Takes no more; ends when the open streams have.
         case draining
         case ended
+
+        /// Those in which it is a connection.
+        static let shown: [Phase] = [.connecting, .open, .draining]
     }
 
     /// What hears of a connection.

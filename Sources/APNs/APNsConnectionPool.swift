@@ -26,6 +26,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     private let tls: TLSContext
     private let tokens: ProviderTokenCache
     private let logger: Logger
+    private let counters: APNsCounters
     private let onRetired: (APNsConnectionPool) -> Void
 
     private var connections: [APNsConnection] = []
@@ -47,6 +48,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         tls: TLSContext,
         tokens: ProviderTokenCache,
         logger: Logger,
+        counters: APNsCounters,
         onRetired: @escaping (APNsConnectionPool) -> Void,
     ) {
         self.key = key
@@ -57,6 +59,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         self.tls = tls
         self.tokens = tokens
         self.logger = logger
+        self.counters = counters
         self.onRetired = onRetired
         self.circuit = ConfigurationCircuit(shortest: configuration.shortestHold, longest: configuration.longestHold)
         self.backOff = ConnectionBackOff(
@@ -111,7 +114,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
                 }
             } catch {
                 logger.error("no provider token", ["key": name, "error": .describing(error)])
-                hold([push] + waiting.takeAll(), because: "ProviderTokenNotSigned")
+                hold([push] + waiting.takeAll(), because: APNsHold.tokenNotSigned)
             }
         }
         // A copy: a connection that ends while it is flushed leaves the array.
@@ -201,6 +204,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         if push.isProbe {
             circuit.probeEndedWithoutAnswer(at: .now)
         }
+        counters.finished(outcome, in: environment)
         push.complete(outcome)
     }
 
@@ -227,6 +231,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     }
 
     private func answered(_ push: PendingPush, _ response: APNsResponse, on connection: APNsConnection) {
+        counters.answered(push, response, in: environment)
         let reaction = APNsReaction.of(response)
         switch reaction {
         case .accepted, .tokenDead, .suspectToken, .wrongTopic, .payloadTooLarge, .tooManyRequests, .requestFault:
@@ -292,9 +297,11 @@ final class APNsConnectionPool: APNsConnection.Owner {
     }
 
     func connection(_ connection: APNsConnection, goesAway code: UInt32, reason: String?) {
+        let codeName = HTTP2Session.name(of: code)
+        counters.goneAway(code: codeName, reason: reason, in: environment)
         logger.info(
             "APNs closes a connection",
-            ["key": name, "code": .string(HTTP2Session.name(of: code)), "reason": .string(reason ?? "")],
+            ["key": name, "code": .string(codeName), "reason": .string(reason ?? "")],
         )
         if let reason, APNsReaction.refusesKey(reason) {
             refuseKey(reason)
@@ -348,6 +355,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     }
 
     private func cameToNothing(_ failure: APNsFailure) {
+        counters.connectionFailed(failure, in: environment)
         let now = MonotonicTime.now
         backOff.failed(at: now, fraction: .random(in: 0..<1))
         lastFailure = APNsFailure(.connectFailed, detail: failure.detail)
@@ -421,6 +429,26 @@ final class APNsConnectionPool: APNsConnection.Owner {
         fail(waiting.takeAll(), APNsFailure(.closed))
         for connection in connections {
             connection.close()
+        }
+    }
+
+    // MARK: - Metrics
+
+    /// Adds what it holds now.
+    func addGauges(to metrics: inout APNsMetrics) {
+        let labels = APNsMetrics.EnvironmentLabel(environment: environment)
+        metrics.waiting.add(Double(waiting.count), labels)
+        for connection in connections {
+            let state = APNsMetrics.StateLabels(environment: environment, state: connection.phase.rawValue)
+            metrics.connections.add(1, state)
+            metrics.openStreams.add(Double(connection.streamsInUse), labels)
+            if connection.phase == .open {
+                metrics.streamLimit.add(Double(connection.limit.value), labels)
+            }
+        }
+        if let reason = circuit.openReason {
+            let labels = APNsCounters.labels(reason, in: environment)
+            metrics.refusedKeys.insert(APNsMetrics.RefusedKey(keyID: key.keyID, labels: labels))
         }
     }
 

@@ -78,6 +78,9 @@ public struct APNsHold: Sendable, Equatable {
     /// APNs' reason, such as `InvalidProviderToken`.
     public let reason: String
 
+    /// No provider token could be made with the key, which is not APNs' fault.
+    public static let tokenNotSigned = "ProviderTokenNotSigned"
+
     /// Makes a hold.
     public init(reason: String) {
         self.reason = reason

@@ -37,6 +37,9 @@ struct ConfigurationCircuit: Equatable {
 
     var isClosed: Bool { state == .closed }
 
+    /// Why APNs refuses the key, nil while it does not.
+    var openReason: String? { isClosed ? nil : reason }
+
     func admission(at now: MonotonicTime) -> Admission {
         switch state {
         case .closed: .everything

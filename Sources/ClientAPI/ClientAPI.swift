@@ -30,6 +30,12 @@ public final class ClientAPI {
         self.logger = logger
     }
 
+    /// The route of a request as a pattern, such as `/v1/devices/{installation}`, which holds nothing of what was sent; nil
+    /// where there is none.
+    public static func route(of request: HTTPRequest) -> String? {
+        request.pathSegments.flatMap { try? ClientRoute(method: request.method, segments: $0) }?.pattern
+    }
+
     /// Answers one request.
     public func respond(to request: HTTPRequest) async -> HTTPResponse {
         let wanted: ClientRequest

@@ -8,6 +8,17 @@ enum ClientRoute: Equatable {
     case listRegistrations
     case showMessages(key: String)
 
+    /// The path with names in braces in place of what callers choose.
+    var pattern: String {
+        switch self {
+        case .putDevice, .deleteDevice: "/v1/devices/{installation}"
+        case .putActivity, .clearActivity: "/v1/activities/{laId}"
+        case .clearActivities: "/v1/activities"
+        case .listRegistrations: "/v1/registrations"
+        case .showMessages: "/v1/messages/{MsgKey}"
+        }
+    }
+
     /// - Parameter segments: the path, split at its slashes and then percent-decoded.
     init(method: String, segments: [String]) throws(ClientError) {
         // An empty name is no path, above all not the one that clears all activities.

@@ -18,6 +18,7 @@ final class MessageRouter: MessageGateway {
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let backlogLimit: Int64
+    private let counters: DeliveryCounters
     private let logger: Logger
 
     private var waiting: [Waiting] = []
@@ -37,6 +38,7 @@ final class MessageRouter: MessageGateway {
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         backlogLimit: Int64,
+        counters: DeliveryCounters,
         logger: Logger,
     ) {
         self.store = store
@@ -45,6 +47,7 @@ final class MessageRouter: MessageGateway {
         self.instance = instance
         self.directory = directory
         self.backlogLimit = backlogLimit
+        self.counters = counters
         self.logger = logger
     }
 
@@ -144,6 +147,7 @@ final class MessageRouter: MessageGateway {
             do throws(PostgresError) {
                 let acceptances = try await store.accept(part.map(\.message), owner: owner)
                 for (entry, acceptance) in zip(part, acceptances) {
+                    counters.accepted(entry.message.order, isRepeat: acceptance.isRepeat)
                     entry.continuation.resume(returning: .success(acceptance))
                     if let owner, !acceptance.isRepeat {
                         engine.begin(acceptance.message, entry.message.order, owner: owner)

@@ -10,6 +10,9 @@ public struct HTTPResponse: Sendable {
     /// The body, whole.
     public var body: [UInt8]
 
+    /// What the body says of the outcome, where a protocol answers 200 whatever happens. For counting; it is not sent.
+    public var outcomeCode: Int?
+
     /// Makes an answer of its parts.
     public init(status: Int, headers: [(name: String, value: String)] = [], body: [UInt8]) {
         self.status = status

@@ -19,6 +19,9 @@ public final class HTTPServer {
     /// Whether every answer closes its connection.
     private(set) var announcesClose = false
 
+    /// How often it has refused a request or a connection by itself, by the machine word of its answer.
+    public private(set) var refusals: [String: Int] = [:]
+
     private let handler: (HTTPRequest, HTTPExchange) -> Void
     private var listeners: [Listener] = []
     private var connections: [ObjectIdentifier: HTTPConnection] = [:]
@@ -127,6 +130,7 @@ public final class HTTPServer {
     }
 
     func answer(to fault: HTTPFault) -> HTTPResponse {
+        refusals[fault.rawValue, default: 0] += 1
         let body = configuration.errorBody(fault.status, fault.rawValue)
         return .json(fault.status, body, headers: fault == .tooManyConnections ? [("Retry-After", "1")] : [])
     }

@@ -59,6 +59,9 @@ public final class PostgresPool {
     /// Whether a connection is open.
     public var isConnected: Bool { slots.contains { $0.connection != nil } }
 
+    /// How many connections it holds open where it can.
+    public var connectionCount: Int { slots.count }
+
     /// How many connections are open.
     public var openConnections: Int { slots.count { $0.connection != nil } }
 

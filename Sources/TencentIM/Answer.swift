@@ -89,7 +89,9 @@ enum Answer {
         write(&writer)
         writer.endObject()
         let retryAfter = error?.retryAfter.map { [(name: "Retry-After", value: String($0))] } ?? []
-        return HTTPResponse.json(200, writer.bytes, headers: headers + retryAfter)
+        var response = HTTPResponse.json(200, writer.bytes, headers: headers + retryAfter)
+        response.outcomeCode = error?.code.rawValue ?? 0
+        return response
     }
 
     /// MsgId: clients take it for opaque; the SDKs' own have this form.

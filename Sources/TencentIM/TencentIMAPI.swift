@@ -7,6 +7,9 @@ public import Logging
 /// Decodes and checks a request, hands it to the gateway, and answers in Tencent's words: HTTP 200 always, the outcome
 /// in the body. One object per lane, used on that lane's thread.
 public final class TencentIMAPI {
+    /// The commands that it knows: their paths below `/v4/`.
+    public static let commands = Endpoint.allCases.map(\.rawValue)
+
     private let gateway: any MessageGateway
     private let logger: Logger?
     private var randomNumbers = SystemRandomNumberGenerator()

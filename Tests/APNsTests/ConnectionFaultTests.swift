@@ -138,6 +138,15 @@ struct ConnectionFaultTests {
             #expect(lane.log.contains("BadCertificateEnvironment"))
             let later = await lane.send(Samples.request(9), key: key)
             #expect(later == .held(APNsHold(reason: "BadCertificateEnvironment")))
+            let metrics = await lane.metrics
+            let labels = #"{environment="production",reason="BadCertificateEnvironment"}"#
+            for line in [
+                "livepush_apns_goaway_total\(labels) 1", "livepush_circuit_open\(labels) 1",
+                "livepush_apns_held_total\(labels) 6",
+                #"livepush_apns_connection_failures_total{environment="production",reason="connection_lost"} 1"#,
+            ] {
+                #expect(metrics.contains(line[...]), "\(line) is not in \(metrics)")
+            }
         }
         #expect(try await peer.lines("alpn").count == 1)
     }

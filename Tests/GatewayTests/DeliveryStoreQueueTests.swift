@@ -42,7 +42,7 @@ struct DeliveryStoreQueueTests {
                     while true {
                         let work = try await database.store.takeDue(owner: owner, limit: 4, suspects: false)
                         taken.append(contentsOf: work.map(\.receipt.id))
-                        let left = try await database.store.backlog(upTo: 100)
+                        let left = try await database.store.backlog(upTo: 100).rows
                         if left == 0 { return taken }
                     }
                 }
@@ -130,15 +130,18 @@ struct DeliveryStoreQueueTests {
         }
     }
 
-    @Test("the backlog counts what is due and owned by nobody, up to its limit")
+    @Test("the backlog counts what is due and owned by nobody, up to its limit, and what is due later by itself")
     func backlog() async throws {
         try await StoreDatabase.run { _, database in
             _ = try await database.accept([Fixture.order(), Fixture.order(), Fixture.order()])
             _ = try await database.accept(owner: 5)
             let receipt = try #require(try await database.accept(owner: 5).first)
             try await database.settle([StoreDatabase.entry(receipt, .waiting(at: try database.time(plus: 60)))])
-            #expect(try await database.store.backlog(upTo: 100) == 3)
-            #expect(try await database.store.backlog(upTo: 2) == 2)
+            #expect(try await database.store.backlog(upTo: 100).rows == 3)
+            #expect(try await database.store.backlog(upTo: 2).rows == 2)
+            #expect(try await database.store.backlog(upTo: 2).oldestMicroseconds > 0)
+            #expect(try await database.store.scheduled(upTo: 100) == 1)
+            #expect(try await database.store.scheduled(upTo: 0) == 0)
         }
     }
 

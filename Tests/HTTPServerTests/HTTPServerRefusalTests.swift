@@ -103,6 +103,7 @@ struct HTTPServerRefusalTests {
         #expect(rest.text == "")
         #expect(rest.end == .closed)
         #expect(await server.requests.isEmpty)
+        #expect(await server.refusals == [example.word: 1])
         await server.stop()
     }
 

@@ -79,6 +79,7 @@ actor ServerUnderTest {
         try body(#require(server))
     }
 
+    var refusals: [String: Int] { server?.refusals ?? [:] }
     var openConnections: Int { server?.openConnections ?? 0 }
     var pendingExchanges: Int { server?.pendingExchanges ?? 0 }
 

@@ -252,6 +252,17 @@ final class GatewayUnderTest {
         )
     }
 
+    /// Makes PostgreSQL go away: it ends every connection to the database and takes no more.
+    func closeDatabase() throws {
+        let name = try #require(database.split(separator: "/").last)
+        try postgres.psql(
+            """
+            ALTER DATABASE \(name) ALLOW_CONNECTIONS false;
+            SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '\(name)';
+            """
+        )
+    }
+
     /// The database's clock, whole Unix seconds.
     func now() throws -> Int64 {
         try #require(Int64(try sql("SELECT floor(extract(epoch FROM now()))::bigint")))

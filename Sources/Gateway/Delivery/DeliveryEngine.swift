@@ -18,6 +18,7 @@ final class DeliveryEngine {
     private let directory: ApplicationDirectory
     private let retrySchedule: RetrySchedule
     private let recipientsInMemory: Int
+    private let counters: DeliveryCounters
     private let logger: Logger
 
     private var claims = WorkQueue()
@@ -41,6 +42,7 @@ final class DeliveryEngine {
         directory: ApplicationDirectory,
         retrySchedule: RetrySchedule,
         recipientsInMemory: Int,
+        counters: DeliveryCounters,
         logger: Logger,
     ) {
         self.store = store
@@ -49,6 +51,7 @@ final class DeliveryEngine {
         self.directory = directory
         self.retrySchedule = retrySchedule
         self.recipientsInMemory = recipientsInMemory
+        self.counters = counters
         self.logger = logger
     }
 
@@ -200,6 +203,8 @@ final class DeliveryEngine {
         _ task: RecipientTask,
     ) {
         guard isCurrent(task) else { return }
+        let now = currentTime
+        counters.pushFinished(outcome, acceptedAt: task.message.underWay.receipt.acceptedAt, at: now)
         report(outcome, attempt, task)
         let action = task.delivery.pushFinished(
             attempt.target,
@@ -207,7 +212,7 @@ final class DeliveryEngine {
             payloadBytes: payloadBytes,
             of: task.message.underWay,
             schedule: retrySchedule,
-            at: currentTime,
+            at: now,
             jitter: Double.random(in: 0...1),
         )
         if let action {
@@ -381,6 +386,7 @@ final class DeliveryEngine {
     }
 
     private func settled(_ entry: SettlementEntry) {
+        counters.settled(entry.settlement)
         guard isCurrent(entry.task) else { return }
         guard entry.isLast else {
             entry.task.hasRow = true

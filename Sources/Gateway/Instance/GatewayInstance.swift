@@ -24,7 +24,8 @@ public final class GatewayInstance: Sendable {
         var liveness: InstanceLiveness
         var clock: (time: UnixTime, at: MonotonicTime)?
         var hasSuspect = false
-        var backlog: Int64 = 0
+        var queue: QueueDepth?
+        var counts = InstanceCounts()
         /// Messages whose work is in some lane's memory, and how often.
         var held: [Int64: Int] = [:]
         /// Until then rows are looked for that this process owns without knowing it.
@@ -62,7 +63,15 @@ public final class GatewayInstance: Sendable {
     public var isAlive: Bool { id(at: .now) != nil }
 
     /// Rows that waited for an owner at the last heartbeat.
-    var backlog: Int64 { state.withLock { $0.backlog } }
+    var backlog: Int64 { state.withLock { $0.queue?.due ?? 0 } }
+
+    /// What is known of the process and of the queue.
+    public var metrics: InstanceMetrics {
+        let (isAlive, queue, counts) = state.withLock { state in
+            (state.id != nil && state.liveness.maySend(at: .now), state.queue, state.counts)
+        }
+        return InstanceMetrics(isAlive: isAlive, queue: isAlive ? queue : nil, counts: counts)
+    }
 
     /// The time by PostgreSQL's clock, carried on by the monotonic one; nil before the first heartbeat.
     func time(at now: MonotonicTime) -> UnixTime? {
@@ -113,10 +122,29 @@ public final class GatewayInstance: Sendable {
 
     /// Counts the rows that wait for an owner.
     ///
-    /// - Parameter limit: up to so many.
-    func measureBacklog(_ queue: DeliveryStore, upTo limit: Int64) async throws(PostgresError) {
-        let backlog = try await queue.backlog(upTo: limit)
-        state.withLock { $0.backlog = backlog }
+    /// - Parameters:
+    ///   - limit: up to so many.
+    ///   - scheduled: also those that are due later, which takes as long as there are such rows.
+    func measureBacklog(
+        _ queue: DeliveryStore,
+        upTo limit: Int64,
+        scheduled: Bool,
+    ) async throws(PostgresError) {
+        let due = try await queue.backlog(upTo: limit)
+        let scheduled = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        state.withLock { state in
+            let known = state.queue?.scheduled
+            state.queue = QueueDepth(
+                due: due.rows,
+                oldestMicroseconds: due.oldestMicroseconds,
+                scheduled: scheduled ?? known,
+            )
+        }
+    }
+
+    /// This process took over the work of a dead one.
+    func tookOver() {
+        state.withLock { $0.counts.takeovers.add() }
     }
 
     // MARK: - Keeping alive
@@ -184,6 +212,7 @@ public final class GatewayInstance: Sendable {
             // What the others did while this process was away was not seen.
             state.liveness.connectionLost()
             state.id = id
+            state.counts.registrations.add()
         }
         _ = note(heartbeat, sentAt: sentAt)
         logger.info("instance registered", ["instance": .integer(id)])

@@ -115,7 +115,7 @@ public final class InstanceKeeper {
         while !isClosed {
             await attempt("work of a dead instance not taken over") { () throws(PostgresError) in try await takeOver() }
             await attempt("backlog not counted") { () throws(PostgresError) in
-                try await instance.measureBacklog(queue, upTo: backlogLimit)
+                try await instance.measureBacklog(queue, upTo: backlogLimit, scheduled: round % 5 == 0)
             }
             if round % 1800 == 0 {
                 await attempt("partitions not made") { () throws(PostgresError) in
@@ -152,6 +152,7 @@ public final class InstanceKeeper {
     private func takeOver() async throws(PostgresError) {
         for id in dead {
             guard let rows = try await store.takeOver(id) else { continue }
+            instance.tookOver()
             logger.warning("took over a dead instance", ["instance": .integer(id), "rows": .integer(rows)])
         }
     }

@@ -16,6 +16,7 @@ public final class GatewayLane {
     private let engine: DeliveryEngine
     private let poller: QueuePoller
     private let client: APNsClient
+    private let counters = DeliveryCounters()
 
     /// - Parameters:
     ///   - loop: the lane's loop.
@@ -45,6 +46,7 @@ public final class GatewayLane {
             directory: directory,
             retrySchedule: configuration.retrySchedule,
             recipientsInMemory: configuration.recipientsInMemory,
+            counters: counters,
             logger: logger,
         )
         self.poller = QueuePoller(
@@ -62,6 +64,7 @@ public final class GatewayLane {
             instance: instance,
             directory: directory,
             backlogLimit: configuration.backlogLimit,
+            counters: counters,
             logger: logger,
         )
     }
@@ -83,6 +86,16 @@ public final class GatewayLane {
 
     /// Recipients whose work is in memory.
     public var recipientsUnderWay: Int { engine.recipientCount }
+
+    /// What it has counted, and what it holds now.
+    public var metrics: GatewayMetrics {
+        GatewayMetrics(
+            deliveries: counters.current,
+            apns: client.metrics,
+            recipientsInMemory: engine.recipientCount,
+            pool: pool,
+        )
+    }
 
     /// Takes up no more work: what is accepted from now on waits in PostgreSQL for another instance.
     public func stopTakingUp() {

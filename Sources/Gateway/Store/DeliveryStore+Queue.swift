@@ -148,13 +148,33 @@ extension DeliveryStore {
         )
     }
 
-    /// How many rows are due and owned by nobody, counted up to `limit`.
-    func backlog(upTo limit: Int64) async throws(PostgresError) -> Int64 {
+    /// How many rows are due and owned by nobody, counted up to `limit`, and how long the oldest has been due.
+    func backlog(
+        upTo limit: Int64
+    ) async throws(PostgresError) -> (rows: Int64, oldestMicroseconds: Int64) {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT count(*), coalesce((extract(epoch FROM now() - min(due)) * 1000000)::bigint, 0)
+                FROM (SELECT due FROM pending WHERE instance_id IS NULL AND due <= now()
+                    ORDER BY due LIMIT $1::bigint) AS waiting
+                """,
+                [.integer(limit)],
+            )
+        )
+        guard let row = result.rows.first else { return (0, 0) }
+        return (try row.integer(0), try row.integer(1))
+    }
+
+    /// How many rows are due later and owned by nobody, counted up to `limit`. Those that only keep a message's content
+    /// for such rows are not counted.
+    func scheduled(upTo limit: Int64) async throws(PostgresError) -> Int64 {
         let result = try await pool.run(
             PostgresStatement(
                 """
                 SELECT count(*) FROM (
-                    SELECT FROM pending WHERE instance_id IS NULL AND due <= now() LIMIT $1::bigint) AS waiting
+                    SELECT FROM pending WHERE instance_id IS NULL AND due > now() AND due < 'infinity'
+                    LIMIT $1::bigint) AS scheduled
                 """,
                 [.integer(limit)],
             )

@@ -14,6 +14,7 @@ enum GatewayProcess {
     ///
     /// - Throws: where the address is taken, or a lane cannot be made.
     static func run(_ configuration: ServeConfiguration, seal: SecretSeal) async throws {
+        let process = ProcessMetrics()
         try TerminationSignals.install()
         let logger = Logger(minimumLevel: configuration.logLevel)
         let sockets = try ListeningSocket.bind(configuration.listen, count: configuration.lanes)
@@ -51,8 +52,9 @@ enum GatewayProcess {
                 Task { await lane.retire(keys) }
             }
         }
+        let page = configuration.showsMetrics ? MetricsPage(lanes: lanes, instance: instance, process: process) : nil
         for (lane, socket) in zip(lanes, sockets) {
-            try await lane.listen(on: socket, configuration: configuration.http, logger: logger)
+            try await lane.listen(on: socket, configuration: configuration.http, page: page, logger: logger)
         }
         logger.info(
             "listening",

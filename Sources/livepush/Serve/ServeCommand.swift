@@ -102,6 +102,7 @@ enum ServeCommand: Command {
             kind: .value("SECONDS"),
             help: "how long requests are still taken after SIGTERM; 5 if absent, 10 at the most",
         ),
+        CommandOption(name: "metrics", kind: .value("on|off"), help: "whether /metrics answers; on if absent"),
         CommandOption(name: "log-level", kind: .value("debug|info|warning|error"), help: "info if absent"),
     ]
 

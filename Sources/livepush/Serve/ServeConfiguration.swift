@@ -11,6 +11,7 @@ struct ServeConfiguration: Sendable {
     let gateway: GatewayConfiguration
     let http: HTTPServerConfiguration
     let drainGrace: Duration
+    let showsMetrics: Bool
     let logLevel: Logger.Level
 
     init(_ arguments: CommandArguments) throws {
@@ -29,6 +30,7 @@ struct ServeConfiguration: Sendable {
         self.http = http
         drainGrace = try arguments.duration("drain-grace") ?? .seconds(5)
         guard drainGrace <= .seconds(10) else { throw UsageError("--drain-grace: at most 10 seconds") }
+        showsMetrics = try arguments.oneOf("metrics", ["on", "off"]) != "off"
         let level = try arguments.oneOf("log-level", Logger.Level.allCases.map(\.rawValue))
         logLevel = level.flatMap(Logger.Level.init(rawValue:)) ?? .info
     }

@@ -14,6 +14,8 @@ actor ServeLane {
     private let tencent: TencentIMAPI
     private let client: ClientAPI
     private var server: HTTPServer?
+    private var page: MetricsPage?
+    private var httpMetrics = HTTPMetrics()
     private var keeper: InstanceKeeper?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -82,21 +84,27 @@ actor ServeLane {
     // MARK: - HTTP
 
     /// Begins to answer requests.
+    ///
+    /// - Parameter page: what `/metrics` shows; nil where there is no such path.
     func listen(
         on socket: ListeningSocket,
         configuration: HTTPServerConfiguration,
+        page: MetricsPage?,
         logger: Logger,
     ) throws(HTTPServerError) {
         let server = HTTPServer(on: loop, configuration: configuration, logger: logger) { request, exchange in
             Task { await self.answer(request, exchange) }
         }
         self.server = server
+        self.page = page
         try server.accept(on: socket)
     }
 
     private func answer(_ request: HTTPRequest, _ exchange: HTTPExchange) async {
+        let receivedAt = MonotonicTime.now
         let response = await response(to: request)
         server?.respond(response, to: exchange)
+        httpMetrics.answered(request, response, receivedAt: receivedAt)
     }
 
     private func response(to request: HTTPRequest) async -> HTTPResponse {
@@ -109,16 +117,33 @@ actor ServeLane {
         switch request.path {
         case "/healthz": return health(request, isWell: true)
         case "/readyz": return health(request, isWell: state.isReady)
-        default: return ServeLane.error(404, "not_found", "there is no such path")
+        case "/metrics": return await metrics(request)
+        default: return ServeLane.notFound
         }
     }
 
+    private func metrics(_ request: HTTPRequest) async -> HTTPResponse {
+        guard let page else { return ServeLane.notFound }
+        guard ServeLane.reads(request) else { return ServeLane.methodNotAllowed }
+        return await page.response()
+    }
+
     private func health(_ request: HTTPRequest, isWell: Bool) -> HTTPResponse {
-        guard request.method == "GET" || request.method == "HEAD" else {
-            return ServeLane.error(405, "method_not_allowed", "only GET and HEAD are", allow: "GET, HEAD")
-        }
+        guard ServeLane.reads(request) else { return ServeLane.methodNotAllowed }
         return .json(isWell ? 200 : 503, Array(#"{"status":"\#(isWell ? "ok" : "unavailable")"}"#.utf8))
     }
+
+    private static func reads(_ request: HTTPRequest) -> Bool {
+        request.method == "GET" || request.method == "HEAD"
+    }
+
+    private static let notFound = error(404, "not_found", "there is no such path")
+    private static let methodNotAllowed = error(
+        405,
+        "method_not_allowed",
+        "only GET and HEAD are",
+        allow: "GET, HEAD",
+    )
 
     private static func error(
         _ status: Int,
@@ -128,6 +153,14 @@ actor ServeLane {
     ) -> HTTPResponse {
         let body = Array(#"{"error":{"code":"\#(code)","message":"\#(message)"}}"#.utf8)
         return .json(status, body, headers: allow.map { [(name: "Allow", value: $0)] } ?? [])
+    }
+
+    // MARK: - Metrics
+
+    /// What it has counted, and what it holds now.
+    var metrics: LaneMetrics {
+        httpMetrics.read(server)
+        return LaneMetrics(http: httpMetrics, gateway: lane.metrics)
     }
 
     // MARK: - Draining
@@ -159,6 +192,7 @@ actor ServeLane {
 
     /// Closes everything. The lane that keeps the instance goes last: it gives back what all have left.
     func close() async {
+        page = nil
         server?.close()
         lane.close()
         await keeper?.close()

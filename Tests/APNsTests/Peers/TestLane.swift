@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Logging
+import Metrics
 import Synchronization
 
 /// An actor on an event loop of its own with one client, as a lane is.
@@ -61,6 +62,13 @@ actor TestLane {
     }
 
     var requestsInFlight: Int { client?.requestsInFlight ?? 0 }
+
+    /// The client's metrics, line by line.
+    var metrics: [Substring] {
+        var page = PrometheusText()
+        client?.metrics.write(to: &page)
+        return String(decoding: page.bytes, as: UTF8.self).split(separator: "\n")
+    }
 
     func closeClient() {
         client?.close()

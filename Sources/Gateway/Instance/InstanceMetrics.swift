@@ -1,0 +1,69 @@
+public import Metrics
+
+/// What is known of the whole process and of the queue that all gateways share.
+public struct InstanceMetrics: Sendable {
+    struct StateLabel: MetricLabels {
+        static let names = ["state"]
+        let state: String
+
+        var values: [String] { [state] }
+    }
+
+    private let alive: Gauge<NoLabels>
+    private var rows = Gauge<StateLabel>(
+        "livepush_queue_rows",
+        help: "Rows of the table pending that no gateway works on, up to the backlog limit: due now, or scheduled.",
+    )
+    private var oldest = Gauge<NoLabels>(
+        "livepush_queue_oldest_seconds",
+        help: "How long the oldest due row has waited for a gateway, 0 if there is none.",
+    )
+    private let counts: InstanceCounts
+
+    /// - Parameter queue: nil while it is not known: before the first look, and while PostgreSQL is away.
+    init(isAlive: Bool, queue: QueueDepth?, counts: InstanceCounts) {
+        alive = Gauge(
+            "livepush_instance_alive",
+            help: "1 while heartbeats come through, so that the gateway accepts and sends; else 0.",
+            value: isAlive ? 1 : 0,
+        )
+        self.counts = counts
+        guard let queue else { return }
+        rows.set(Double(queue.due), StateLabel(state: "due"))
+        if let scheduled = queue.scheduled {
+            rows.set(Double(scheduled), StateLabel(state: "scheduled"))
+        }
+        oldest.set(Double(queue.oldestMicroseconds) * 1e-6)
+    }
+
+    /// Writes all of it.
+    public func write(to page: inout PrometheusText) {
+        page.write(alive)
+        page.write(rows)
+        page.write(oldest)
+        page.write(counts.takeovers)
+        page.write(counts.registrations)
+    }
+}
+
+/// What a process counts of its life among the others.
+struct InstanceCounts: Sendable {
+    var takeovers = Counter<NoLabels>(
+        "livepush_takeovers_total",
+        help: "Dead gateways whose work this one took over.",
+    )
+    var registrations = Counter<NoLabels>(
+        "livepush_instance_registrations_total",
+        help: "How often this process registered: once at its start, and each time after it dropped its work.",
+    )
+}
+
+/// What waits in PostgreSQL without an owner.
+struct QueueDepth: Sendable, Equatable {
+    /// Rows that could be worked on now.
+    var due: Int64 = 0
+    /// How long the oldest of them has been due.
+    var oldestMicroseconds: Int64 = 0
+    /// Rows that are due later; nil before they were counted.
+    var scheduled: Int64?
+}
