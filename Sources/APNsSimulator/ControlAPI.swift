@@ -30,7 +30,7 @@ struct ControlAPI {
     func answer(_ request: HTTPRequest, status: Status) -> HTTPResponse {
         if request.method == "GET", let page = LockScreenPage.answer(request.path) { return page }
         do throws(Fault) {
-            if request.method == "GET", let screens = try phones(request) { return screens }
+            if request.method == "GET", let records = try answerWithTag(request) { return records }
             return .json(200, try body(for: request, status: status))
         } catch {
             var writer = JSONWriter()
@@ -49,7 +49,6 @@ struct ControlAPI {
     private func body(for request: HTTPRequest, status: Status) throws(Fault) -> [UInt8] {
         switch (request.path, request.method) {
         case ("/status", "GET"): return index(status)
-        case ("/pushes", "GET"): return try pushes(request)
         case ("/pushes", "DELETE"): apns.forgetPushes()
         case ("/tokens", "POST"): try declareToken(request.body)
         case ("/tokens", "DELETE"): apns.forgetTokens()
@@ -136,33 +135,44 @@ struct ControlAPI {
     /// Phones in an answer unless the request says how many.
     private static let defaultPhones = 200
 
-    /// The answer to `GET /phones` and `GET /phones/{name}`; nil for another path.
-    private func phones(_ request: HTTPRequest) throws(Fault) -> HTTPResponse? {
+    /// The answer to a GET of what changes with each push: 304 to who has it already; nil for another path.
+    private func answerWithTag(_ request: HTTPRequest) throws(Fault) -> HTTPResponse? {
         let time = apns.clock()
-        var writer = JSONWriter()
+        let body: [UInt8]
         let segments = request.pathSegments ?? []
-        if segments == ["phones"] {
-            writer.beginArray()
-            for phone in apns.phones.first(try count("limit", in: request) ?? ControlAPI.defaultPhones) {
-                phone.write(to: &writer, time: time)
-            }
-            writer.endArray()
-        } else if segments.count == 2, segments[0] == "phones" {
-            guard let phone = apns.phones[segments[1]] else {
-                throw Fault(status: 404, message: "no phone of that name is declared or has got a push")
-            }
-            phone.write(to: &writer, time: time)
-        } else {
-            return nil
+        switch (segments.first, segments.count) {
+        case ("phones", 1): body = try phones(request, time: time)
+        case ("phones", 2): body = try phone(segments[1], time: time)
+        case ("pushes", 1): body = try pushes(request)
+        default: return nil
         }
-        let tag = EntityTag(of: writer.bytes)
+        let tag = EntityTag(of: body)
         let headers = [
             ("ETag", tag.text), ("Cache-Control", "no-cache"), ("X-Simulator-Time", String(time.milliseconds)),
         ]
-        if request.headers.first(named: "if-none-match") == tag.text {
+        guard request.headers.first(named: "if-none-match") != tag.text else {
             return HTTPResponse(status: 304, headers: headers, body: [])
         }
-        return .json(200, writer.bytes, headers: headers)
+        return .json(200, body, headers: headers)
+    }
+
+    private func phones(_ request: HTTPRequest, time: UnixTime) throws(Fault) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginArray()
+        for phone in apns.phones.first(try count("limit", in: request) ?? ControlAPI.defaultPhones) {
+            phone.write(to: &writer, time: time)
+        }
+        writer.endArray()
+        return writer.bytes
+    }
+
+    private func phone(_ name: String, time: UnixTime) throws(Fault) -> [UInt8] {
+        guard let phone = apns.phones[name] else {
+            throw Fault(status: 404, message: "no phone of that name is declared or has got a push")
+        }
+        var writer = JSONWriter()
+        phone.write(to: &writer, time: time)
+        return writer.bytes
     }
 
     private func count(_ name: String, in request: HTTPRequest) throws(Fault) -> Int? {
