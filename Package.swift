@@ -10,8 +10,8 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-func module(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -72,6 +72,12 @@ let package = Package(
         module(
             "APNsSimulator",
             ["EventLoop", "HTTPServer", "Logging", "VerbatimJSON", "CLibevent", "CNghttp2", "COpenSSL"],
+            // The page that draws the phones, inside the program.
+            resources: [
+                .embedInCode("Page/lock-screens.css"),
+                .embedInCode("Page/lock-screens.html"),
+                .embedInCode("Page/lock-screens.js"),
+            ],
         ),
         .executableTarget(
             name: "livepush",

@@ -5,7 +5,7 @@ public import Logging
 import VerbatimJSON
 
 /// An APNs to test against: it checks pushes as Apple documents, answers with Apple's statuses and words, and shows on an
-/// HTTP port what arrived and what of it a phone would ignore.
+/// HTTP port what arrived and what phones would show of it.
 ///
 /// One process plays both environments, each on a port of its own with TLS and HTTP/2, all on one thread. It shares
 /// no code with the gateway's own APNs client: a simulator that did would share its mistakes.
@@ -20,7 +20,7 @@ public actor APNsSimulator {
     public nonisolated let productionPort: UInt16
     /// The port that plays api.sandbox.push.apple.com.
     public nonisolated let sandboxPort: UInt16
-    /// The HTTP port for tests and people; `GET /` lists its routes.
+    /// The HTTP port for tests and people: `GET /` is a page of lock screens, `GET /status` lists the routes.
     public nonisolated let controlPort: UInt16
 
     private nonisolated let loop: EventLoop
@@ -43,7 +43,7 @@ public actor APNsSimulator {
             throw .resources(error.description)
         }
         let tls = try APNsSimulator.makeTLS(configuration)
-        let apns = SimulatedAPNs()
+        let apns = SimulatedAPNs(rules: configuration.phoneRules)
         func server(_ environment: APNsEnvironment, _ address: String) throws(APNsSimulatorError) -> PushServer {
             try PushServer(
                 environment: environment,

@@ -25,6 +25,9 @@ public struct APNsSimulatorConfiguration: Sendable {
     /// seen to allow 1000, formerly 500.
     public var maximumConcurrentStreams: UInt32 = 1000
 
+    /// The numbers that its phones go by.
+    public var phoneRules = PhoneRules()
+
     /// The defaults: free loopback ports and a test certificate.
     public init() {}
 }

@@ -8,14 +8,50 @@ extension ControlAPI {
             throw Fault(message: "token is not hexadecimal for 32 to 256 bytes", field: "token")
         }
         let environments = try ControlAPI.environment(in: object).map { [$0] } ?? APNsEnvironment.allCases
-        let declaration = DeclaredToken(
+        var declaration = DeclaredToken(
             environments: Set(environments),
             topic: try ControlAPI.optionalText("topic", in: object),
-            behaviour: try ControlAPI.behaviour(in: object),
+            behaviour: try behaviour(in: object),
         )
-        guard apns.tokens.declare(token, declaration) else {
-            throw Fault(status: 409, message: "\(TokenTable.capacity) tokens are declared; DELETE /tokens first")
+        try declarePhone(in: object, of: &declaration)
+        guard apns.declare(token, declaration) else {
+            throw Fault(
+                status: 409,
+                message: """
+                    \(TokenTable.capacity) tokens or \(PhoneTable.declaredCapacity) phones are declared; DELETE /tokens \
+                    first
+                    """,
+            )
         }
+    }
+
+    /// Whose token it is, and what of.
+    private func declarePhone(in object: JSONValue, of declaration: inout DeclaredToken) throws(Fault) {
+        declaration.phone = try ControlAPI.name("phone", in: object)
+        declaration.activity = try ControlAPI.name("activity", in: object)
+        declaration.attributesType = try ControlAPI.name("attributesType", in: object)
+        if let text = try ControlAPI.optionalText("kind", in: object) {
+            guard let kind = DeclaredToken.Kind(rawValue: text) else {
+                throw Fault(message: "kind is none of device, activity, start", field: "kind")
+            }
+            declaration.kind = kind
+        } else if declaration.activity != nil {
+            declaration.kind = .activity
+        }
+        if let seconds = try ControlAPI.count("startedAt", in: object) {
+            guard seconds <= apns.clock().wholeSeconds + 86_400 else {
+                throw Fault(message: "startedAt is more than a day ahead; seconds since 1970?", field: "startedAt")
+            }
+            declaration.startedAt = seconds
+        }
+        if let state = ControlAPI.present("contentState", in: object) {
+            guard state.kind == .object, state.verbatim.count <= PushType.liveactivity.maximumPayload else {
+                throw Fault(message: "contentState is not an object of at most 4096 bytes", field: "contentState")
+            }
+            declaration.contentState = Array(state.verbatim)
+        }
+        declaration.isDismissedByUser = try ControlAPI.flag("dismissed", in: object) ?? false
+        declaration.allowsFrequentPushes = try ControlAPI.flag("frequentPushes", in: object)
     }
 
     /// `POST /keys`.
@@ -46,32 +82,34 @@ extension ControlAPI {
         }
     }
 
-    private static func behaviour(in object: JSONValue) throws(Fault) -> DeclaredToken.Behaviour? {
-        guard let behaviour = present("behaviour", in: object) else { return nil }
+    private func behaviour(in object: JSONValue) throws(Fault) -> DeclaredToken.Behaviour? {
+        guard let behaviour = ControlAPI.present("behaviour", in: object) else { return nil }
         guard behaviour.kind == .object else { throw Fault(message: "behaviour is not an object", field: "behaviour") }
-        let times = try count("times", in: behaviour)
-        if let text = try optionalText("drop", in: behaviour) {
+        let times = try ControlAPI.count("times", in: behaviour)
+        if let text = try ControlAPI.optionalText("drop", in: behaviour) {
             guard let drop = DeclaredToken.Drop(rawValue: text) else {
                 throw Fault(message: "drop is none of answer, stream, connection", field: "drop")
             }
             return DeclaredToken.Behaviour(outcome: .drop(drop), remaining: times)
         }
-        guard let status = try count("status", in: behaviour), (400...599).contains(status) else {
+        guard let status = try ControlAPI.count("status", in: behaviour), (400...599).contains(status) else {
             throw Fault(message: "status is not 400 to 599", field: "status")
         }
         let refusal = Refusal(
             Int(status),
-            try text("reason", in: behaviour),
+            try ControlAPI.text("reason", in: behaviour),
             timestamp: try timestamp(in: behaviour, status: status),
-            retryAfter: try count("retryAfter", in: behaviour),
+            retryAfter: try ControlAPI.count("retryAfter", in: behaviour),
         )
         return DeclaredToken.Behaviour(outcome: .refuse(refusal), remaining: times)
     }
 
     /// A 410 without a word about its timestamp has the time of the declaration; one with null has none.
-    private static func timestamp(in behaviour: JSONValue, status: Int64) throws(Fault) -> Int64? {
-        guard behaviour["timestamp"] == nil, status == 410 else { return try count("timestamp", in: behaviour) }
-        return UnixTime.now.milliseconds
+    private func timestamp(in behaviour: JSONValue, status: Int64) throws(Fault) -> Int64? {
+        guard behaviour["timestamp"] == nil, status == 410 else {
+            return try ControlAPI.count("timestamp", in: behaviour)
+        }
+        return apns.clock().milliseconds
     }
 
     // MARK: - Fields
@@ -109,6 +147,19 @@ extension ControlAPI {
             throw Fault(message: "\(field) is not ten capital letters and digits", field: field)
         }
         return text
+    }
+
+    /// A text of at most 64 bytes.
+    private static func name(_ field: String, in object: JSONValue) throws(Fault) -> String? {
+        let text = try optionalText(field, in: object)
+        guard (text?.utf8.count ?? 0) <= 64 else { throw Fault(message: "\(field) has over 64 bytes", field: field) }
+        return text
+    }
+
+    private static func flag(_ field: String, in object: JSONValue) throws(Fault) -> Bool? {
+        guard let value = present(field, in: object) else { return nil }
+        guard let flag = value.boolean else { throw Fault(message: "\(field) is not true or false", field: field) }
+        return flag
     }
 
     private static func count(_ field: String, in object: JSONValue) throws(Fault) -> Int64? {

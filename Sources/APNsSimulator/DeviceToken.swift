@@ -1,3 +1,5 @@
+import COpenSSL
+
 /// A device, activity or start token in lower-case hexadecimal.
 struct DeviceToken: Hashable {
     let hexadecimal: String
@@ -12,5 +14,22 @@ struct DeviceToken: Hashable {
             text.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit })
         else { return nil }
         self.hexadecimal = text.lowercased()
+    }
+
+    /// The first 12 lower-case hexadecimal digits of the SHA-256 of the token's bytes: the same that the gateway's logs and
+    /// views show.
+    var fingerprint: String {
+        var bytes: [UInt8] = []
+        var digits = hexadecimal.utf8.makeIterator()
+        while let high = digits.next(), let low = digits.next() {
+            bytes.append(DeviceToken.value(of: high) << 4 | DeviceToken.value(of: low))
+        }
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(bytes, bytes.count, &digest)
+        return digest.prefix(6).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func value(of digit: UInt8) -> UInt8 {
+        digit >= UInt8(ascii: "a") ? digit - UInt8(ascii: "a") + 10 : digit - UInt8(ascii: "0")
     }
 }

@@ -1,94 +1,373 @@
-/// What phones make of the pushes that APNs took: it answers 200 either way, and the phone tells nobody.
+import VerbatimJSON
+
+/// A phone: what it makes of the pushes that APNs took, and what is to be seen on its lock screen. APNs answers 200
+/// either way, and a real phone tells nobody.
 ///
-/// From Apple's "Starting and updating Live Activities with ActivityKit push notifications" and, for the bounds of the
-/// timestamp, Apple Developer Forums 776165.
+/// From Apple's "Starting and updating Live Activities with ActivityKit push notifications", "Generating a remote
+/// notification" and, for the bounds of the timestamp, Apple Developer Forums 776165.
 struct Phone {
     /// A push, or a part of one, without effect.
     struct Ignored: Equatable {
         /// What has no effect: `push`, or the key of the payload.
         let what: String
-        /// A word for why.
-        let reason: String
+        let reason: IgnoredReason
+
+        static func push(_ reason: IgnoredReason) -> Ignored { Ignored(what: "push", reason: reason) }
+
+        /// Writes `{"what", "reason", "explanation"}`.
+        func write(to writer: inout JSONWriter) {
+            writer.beginObject()
+            writer.member("what", what)
+            writer.member("reason", reason.rawValue)
+            writer.member("explanation", reason.explanation)
+            writer.endObject()
+        }
     }
 
-    /// An activity as its token has heard of it.
-    private struct Activity {
-        var timestamp: Int64
-        var hasEnded: Bool
+    /// What the phone keeps for an app.
+    private struct App {
+        let bundleID: String
+        var badge: Int32 = 0
+        var wakes = 0
+        var priority10 = HourlyBudget()
+        var starts = HourlyBudget()
+        var backgrounds = HourlyBudget()
     }
 
-    private struct Key: Hashable {
-        let environment: APNsEnvironment
-        let token: DeviceToken
+    /// What is kept of each kind; the oldest goes first, of activities one whose card is gone.
+    static let activityCapacity = 16
+    static let notificationCapacity = 20
+    static let eventCapacity = 50
+    static let appCapacity = 16
+
+    /// As declared, or the fingerprint of the only token known of it.
+    let name: String
+    /// Whether somebody has declared it.
+    let isDeclared: Bool
+    private let rules: PhoneRules
+    /// Whether the user allows frequent updates and the app asks for them, as declared.
+    var allowsFrequentPushes = false
+
+    private var apps: [App] = []
+    private var activities: [Activity] = []
+    /// Newest last.
+    private var notifications: [PhoneNotification] = []
+    /// Newest last.
+    private var events: [PhoneEvent] = []
+    private var notificationCount = 0
+
+    init(name: String, isDeclared: Bool, rules: PhoneRules) {
+        self.name = name
+        self.isDeclared = isDeclared
+        self.rules = rules
     }
 
-    /// How late an update may be, in seconds. Reports call 10 s harmless and 50 s harmful.
-    static let tolerance: Int64 = 15
-    /// How far ahead a timestamp may be, in seconds; milliseconds are always further.
-    static let horizon: Int64 = 8 * 60 * 60
-    /// Activities remembered for certain; up to twice as many are.
-    static let capacity = 50_000
-
-    private var recent: [Key: Activity] = [:]
-    private var older: [Key: Activity] = [:]
+    // MARK: - Pushes
 
     /// Takes a push that APNs has accepted.
     ///
+    /// - Parameter declaration: what was said about its token.
     /// - Returns: what of it has no effect; nil if all of it has.
-    mutating func receive(_ push: AcceptedPush, environment: APNsEnvironment, time: UnixTime) -> Ignored? {
-        let payload = push.payload
+    mutating func receive(
+        _ push: AcceptedPush,
+        environment: APNsEnvironment,
+        declaration: DeclaredToken?,
+        time: UnixTime,
+    ) -> Ignored? {
+        let outcome: PhoneEvent.Outcome
+        var kind = push.pushType.rawValue
         switch push.pushType {
         case .liveactivity:
-            return receiveActivity(payload, key: Key(environment: environment, token: push.token), time: time)
-        case .alert:
-            return payload.alerts || payload.wakes ? nil : Ignored(what: "push", reason: "nothing_to_show")
-        case .background:
-            return payload.wakes ? nil : Ignored(what: "push", reason: "content_available_missing")
-        default:
-            return nil
+            let address = TokenAddress(environment: declaration == nil ? environment : nil, token: push.token)
+            let ignored = receiveActivity(push, address: address, declaration: declaration, now: time.wholeSeconds)
+            outcome = ignored?.what == "push" ? ignored.map { .ignored($0) } ?? .shown(nil) : .shown(ignored)
+            kind = push.payload.event?.string ?? kind
+        case .alert: outcome = receiveAlert(push, time: time)
+        case .background: outcome = receiveBackground(push, now: time.wholeSeconds)
+        default: outcome = .woke
+        }
+        remember(outcome, kind: kind, activity: declaration?.activity, token: push.token, time: time)
+        switch outcome {
+        case .shown(let ignored): return ignored
+        case .ignored(let ignored): return ignored
+        case .woke, .refused: return nil
         }
     }
 
-    private mutating func receiveActivity(_ payload: PushPayload, key: Key, time: UnixTime) -> Ignored? {
-        func ignored(_ reason: String) -> Ignored { Ignored(what: "push", reason: reason) }
-        guard let event = payload.event?.string, ["start", "update", "end"].contains(event) else {
-            return ignored("event_unknown")
+    /// Notes a push to it that APNs refused.
+    mutating func remember(
+        _ refusal: Refusal,
+        kind: String,
+        declaration: DeclaredToken,
+        token: DeviceToken,
+        time: UnixTime
+    ) {
+        remember(.refused(refusal), kind: kind, activity: declaration.activity, token: token, time: time)
+    }
+
+    private mutating func remember(
+        _ outcome: PhoneEvent.Outcome,
+        kind: String,
+        activity: String?,
+        token: DeviceToken,
+        time: UnixTime,
+    ) {
+        if events.count >= Phone.eventCapacity {
+            events.removeFirst()
         }
-        guard let timestamp = payload.timestamp else { return ignored("timestamp_missing") }
-        let now = time.milliseconds / 1000
-        guard timestamp <= now + Phone.horizon else { return ignored("timestamp_too_far_ahead") }
-        guard event == "end" || timestamp >= now - Phone.tolerance else { return ignored("timestamp_in_the_past") }
+        let kind = String(kind.prefix(32))
+        events.append(
+            PhoneEvent(receivedAt: time, kind: kind, activity: activity, token: token, outcome: outcome)
+        )
+    }
+
+    /// The app's place; that of the app that was seen first goes to a new one where there are too many.
+    private mutating func index(ofApp bundleID: String) -> Int {
+        if let index = apps.firstIndex(where: { $0.bundleID == bundleID }) { return index }
+        if apps.count >= Phone.appCapacity {
+            apps.removeFirst()
+        }
+        apps.append(App(bundleID: bundleID))
+        return apps.endIndex - 1
+    }
+
+    private var priority10Budget: Int {
+        allowsFrequentPushes ? rules.frequentPriority10Budget : rules.priority10Budget
+    }
+
+    // MARK: - Notifications
+
+    private mutating func receiveAlert(_ push: AcceptedPush, time: UnixTime) -> PhoneEvent.Outcome {
+        let payload = push.payload
+        guard payload.alerts || payload.wakes else { return .ignored(.push(.nothingToShow)) }
+        let app = index(ofApp: push.topic.bundleID)
+        if payload.wakes, apps[app].backgrounds.take(limit: rules.backgroundBudget, now: time.wholeSeconds) {
+            apps[app].wakes += 1
+        }
+        guard payload.alerts else { return .woke }
+        if let badge = payload.badge {
+            apps[app].badge = badge
+        }
+        guard payload.notificationAlert.hasText else { return .shown(nil) }
+        notificationCount += 1
+        let notification = PhoneNotification(
+            id: push.id ?? String(notificationCount),
+            collapseID: push.collapseID,
+            bundleID: push.topic.bundleID,
+            alert: payload.notificationAlert,
+            badge: payload.badge,
+            threadID: payload.threadID,
+            interruptionLevel: payload.interruptionLevel,
+            receivedAt: time,
+        )
+        // Without a collapse ID each push is a notification of its own, even the repeat of one: the `apns-id` is APNs' business.
+        if let collapseID = notification.collapseID {
+            notifications.removeAll { $0.collapseID == collapseID && $0.bundleID == notification.bundleID }
+        }
+        if notifications.count >= Phone.notificationCapacity {
+            notifications.removeFirst()
+        }
+        notifications.append(notification)
+        return .shown(nil)
+    }
+
+    private mutating func receiveBackground(_ push: AcceptedPush, now: Int64) -> PhoneEvent.Outcome {
+        guard push.payload.wakes else { return .ignored(.push(.contentAvailableMissing)) }
+        let app = index(ofApp: push.topic.bundleID)
+        guard apps[app].backgrounds.take(limit: rules.backgroundBudget, now: now) else {
+            return .ignored(.push(.backgroundBudgetSpent))
+        }
+        apps[app].wakes += 1
+        return .woke
+    }
+
+    // MARK: - Activities
+
+    /// Faults of the payload come first, then the budget, which a push spends whatever the activity makes of it.
+    private mutating func receiveActivity(
+        _ push: AcceptedPush,
+        address: TokenAddress,
+        declaration: DeclaredToken?,
+        now: Int64,
+    ) -> Ignored? {
+        let payload = push.payload
+        let event: String
+        let timestamp: Int64
+        do throws(PayloadFault) {
+            (event, timestamp) = try Phone.check(payload, now: now)
+        } catch {
+            activities.firstIndex { $0.address == address }.map { activities[$0].countIgnored() }
+            return .push(error.reason)
+        }
+        if event == "start" {
+            return start(push, declaration: declaration, timestamp: timestamp, now: now)
+        }
+        guard declaration?.kind != .start else { return .push(.startTokenOnlyStarts) }
+        let index = index(ofActivity: address, declaration: declaration, bundleID: push.topic.bundleID, now: now)
+        let app = self.index(ofApp: push.topic.bundleID)
+        guard push.priority < 10 || apps[app].priority10.take(limit: priority10Budget, now: now) else {
+            activities[index].countIgnored()
+            return .push(.priority10BudgetSpent)
+        }
+        let isEnd = event == "end"
+        if let reason = activities[index].receive(payload, timestamp: timestamp, isEnd: isEnd, now: now) {
+            return .push(reason)
+        }
+        return Phone.unusedPart(of: payload, isEnd: isEnd)
+    }
+
+    private struct PayloadFault: Error {
+        let reason: IgnoredReason
+    }
+
+    private static func check(_ payload: PushPayload, now: Int64) throws(PayloadFault) -> (event: String, Int64) {
+        func fault(_ reason: IgnoredReason) -> PayloadFault { PayloadFault(reason: reason) }
+        guard let event = payload.event?.string, ["start", "update", "end"].contains(event) else {
+            throw fault(.eventUnknown)
+        }
+        guard let timestamp = payload.timestamp else { throw fault(.timestampMissing) }
+        guard timestamp <= now + PhoneRules.horizon else { throw fault(.timestampTooFarAhead) }
+        guard event == "end" || timestamp >= now - PhoneRules.tolerance else { throw fault(.timestampInThePast) }
         switch payload.contentState?.kind {
         case .object: break
         case nil where event == "end": break
-        default: return ignored("content_state_missing")
+        default: throw fault(.contentStateMissing)
         }
-        if event == "start" {
-            return payload.canStart ? unusedDismissalDate(payload) : ignored("start_incomplete")
-        }
-        if let known = recent[key] ?? older[key] {
-            guard !known.hasEnded else { return ignored("activity_ended") }
-            guard timestamp > known.timestamp else { return ignored("timestamp_not_newer") }
-        }
-        remember(Activity(timestamp: timestamp, hasEnded: event == "end"), as: key)
-        return event == "end" ? nil : unusedDismissalDate(payload)
+        return (event, timestamp)
     }
 
-    private func unusedDismissalDate(_ payload: PushPayload) -> Ignored? {
-        payload.hasDismissalDate ? Ignored(what: "dismissal-date", reason: "only_an_end_is_dismissed") : nil
+    private mutating func start(
+        _ push: AcceptedPush,
+        declaration: DeclaredToken?,
+        timestamp: Int64,
+        now: Int64,
+    ) -> Ignored? {
+        guard declaration?.kind != .activity else { return .push(.startNeedsStartToken) }
+        guard push.payload.canStart else { return .push(.startIncomplete) }
+        let app = index(ofApp: push.topic.bundleID)
+        guard apps[app].starts.take(limit: rules.startBudget, now: now) else { return .push(.startBudgetSpent) }
+        var activity = Activity(address: nil, startedAt: now)
+        activity.bundleID = push.topic.bundleID
+        activity.apply(push.payload, timestamp: timestamp)
+        add(activity, now: now)
+        return Phone.unusedPart(of: push.payload, isEnd: false)
     }
 
-    private mutating func remember(_ activity: Activity, as key: Key) {
-        if recent.count >= Phone.capacity, recent[key] == nil {
-            older = recent
-            recent = [:]
+    private static func unusedPart(of payload: PushPayload, isEnd: Bool) -> Ignored? {
+        if let date = payload.dismissalDate {
+            if !isEnd { return Ignored(what: "dismissal-date", reason: .onlyAnEndIsDismissed) }
+            if date.kind != .number { return Ignored(what: "dismissal-date", reason: .dateNotANumber) }
         }
-        recent[key] = activity
+        if let date = payload.staleDate, date.kind != .number {
+            return Ignored(what: "stale-date", reason: .dateNotANumber)
+        }
+        if let alert = payload.alert, PushAlert(liveActivity: alert) == nil {
+            return Ignored(what: "alert", reason: .alertWithoutText)
+        }
+        return payload.hasSound ? Ignored(what: "sound", reason: .soundBelongsInAlert) : nil
     }
 
-    /// Forgets every activity.
-    mutating func removeAll() {
-        recent = [:]
-        older = [:]
+    private mutating func index(
+        ofActivity address: TokenAddress,
+        declaration: DeclaredToken?,
+        bundleID: String,
+        now: Int64,
+    ) -> Int {
+        if let index = activities.firstIndex(where: { $0.address == address }) {
+            activities[index].bundleID = bundleID
+            return index
+        }
+        var activity = Activity(address: address, startedAt: declaration?.startedAt ?? now)
+        activity.bundleID = bundleID
+        if let declaration {
+            activity.name = declaration.activity
+            activity.attributesType = declaration.attributesType
+        }
+        return add(activity, now: now)
+    }
+
+    @discardableResult
+    private mutating func add(_ activity: Activity, now: Int64) -> Int {
+        if activities.count >= Phone.activityCapacity {
+            activities.remove(at: activities.firstIndex { $0.state(at: now) == .dismissed } ?? 0)
+        }
+        activities.append(activity)
+        return activities.endIndex - 1
+    }
+
+    /// Takes over what was declared of an activity's token: its card is on the lock screen from now on, as the app put it
+    /// there. A token for the attributes of an activity that a push has started is that activity's own.
+    mutating func declare(_ declaration: DeclaredToken, token: DeviceToken, now: Int64) {
+        allowsFrequentPushes = declaration.allowsFrequentPushes ?? allowsFrequentPushes
+        guard declaration.kind == .activity else { return }
+        let address = TokenAddress(environment: nil, token: token)
+        let index: Int
+        if let known = activities.firstIndex(where: { $0.address == address }) {
+            index = known
+        } else if let type = declaration.attributesType,
+            let started = activities.firstIndex(where: { $0.address == nil && $0.attributesType == type })
+        {
+            index = started
+            activities[index].address = address
+        } else {
+            index = add(Activity(address: address, startedAt: now), now: now)
+        }
+        activities[index].startedAt = declaration.startedAt ?? activities[index].startedAt
+        activities[index].name = declaration.activity
+        activities[index].attributesType = declaration.attributesType ?? activities[index].attributesType
+        activities[index].contentState = activities[index].contentState ?? declaration.contentState
+        activities[index].isDismissedByUser = declaration.isDismissedByUser
+    }
+
+    /// Forgets the activity of a token that is declared anew.
+    mutating func withdraw(_ token: DeviceToken) {
+        activities.removeAll { $0.address == TokenAddress(environment: nil, token: token) }
+    }
+
+    // MARK: - JSON
+
+    /// Writes the phone as a JSON object, as it is at a time: activities in the order they came, notifications and events
+    /// newest first.
+    func write(to writer: inout JSONWriter, time: UnixTime) {
+        let now = time.wholeSeconds
+        writer.beginObject()
+        writer.member("name", name)
+        writer.member("declared", isDeclared)
+        writer.member("badge", apps.reduce(Int64(0)) { $0 + Int64($1.badge) })
+        writer.key("apps")
+        writer.beginArray()
+        for app in apps {
+            writer.beginObject()
+            writer.member("bundleId", app.bundleID)
+            writer.member("badge", app.badge)
+            writer.member("wakes", app.wakes)
+            writer.key("budget")
+            app.priority10.write(to: &writer, limit: priority10Budget, now: now)
+            writer.key("startBudget")
+            app.starts.write(to: &writer, limit: rules.startBudget, now: now)
+            writer.key("backgroundBudget")
+            app.backgrounds.write(to: &writer, limit: rules.backgroundBudget, now: now)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.key("activities")
+        writer.beginArray()
+        for activity in activities {
+            activity.write(to: &writer, now: now)
+        }
+        writer.endArray()
+        writer.key("notifications")
+        writer.beginArray()
+        for notification in notifications.reversed() {
+            notification.write(to: &writer)
+        }
+        writer.endArray()
+        writer.key("events")
+        writer.beginArray()
+        for event in events.reversed() {
+            event.write(to: &writer)
+        }
+        writer.endArray()
+        writer.endObject()
     }
 }

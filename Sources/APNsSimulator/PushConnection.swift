@@ -7,6 +7,8 @@ import EventLoop
 final class PushConnection {
     /// What the owner does for a connection.
     struct Handlers {
+        /// The time.
+        var clock: () -> UnixTime
         /// Decides how a push ends.
         var receive: (PushRequest, inout ProviderTokenPolicy) -> PushRecord.End
         /// Is called once, when the connection is over.
@@ -177,7 +179,7 @@ final class PushConnection {
     private func answer(_ stream: Int32, _ exchange: HTTP2Exchange, on session: HTTP2ServerSession) {
         let request = PushRequest(
             environment: environment,
-            time: .now,
+            time: handlers.clock(),
             method: exchange.method,
             path: exchange.path,
             headers: exchange.headers,

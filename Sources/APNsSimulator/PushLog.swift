@@ -25,7 +25,7 @@ struct PushLog {
     /// Calls `body` with each record that is kept and whose number is `index` or higher, oldest first.
     func forEach(since index: Int, _ body: (Int, PushRecord) -> Void) {
         let first = nextIndex - records.count
-        for position in records.indices where first + position >= index {
+        for position in max(0, min(index, nextIndex) - first)..<records.count {
             body(first + position, records[(oldest + position) % records.count])
         }
     }

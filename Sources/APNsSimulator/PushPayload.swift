@@ -24,6 +24,20 @@ struct PushPayload {
         aps["content-available"]?.integer == 1
     }
 
+    // MARK: - Notification
+
+    /// What a notification shows and plays.
+    var notificationAlert: PushAlert { PushAlert(notification: aps) }
+
+    /// `aps.badge`; 0 removes it. nil unless it is an integer of 32 bits and not negative.
+    var badge: Int32? { aps["badge"]?.integer.flatMap { $0 >= 0 ? Int32(exactly: $0) : nil } }
+
+    /// `aps.thread-id`, by which notifications are grouped.
+    var threadID: String? { aps["thread-id"]?.string }
+
+    /// `aps.interruption-level`.
+    var interruptionLevel: String? { aps["interruption-level"]?.string }
+
     // MARK: - Live Activity
 
     /// `aps.event`, of any form.
@@ -35,12 +49,35 @@ struct PushPayload {
     /// `aps.timestamp`, seconds since 1970; nil unless it is an integer.
     var timestamp: Int64? { aps["timestamp"]?.integer }
 
-    /// Whether there is an `aps.dismissal-date`.
-    var hasDismissalDate: Bool { aps["dismissal-date"] != nil }
+    /// `aps.dismissal-date`, of any form.
+    var dismissalDate: JSONValue? { aps["dismissal-date"] }
+
+    /// `aps.stale-date`, of any form.
+    var staleDate: JSONValue? { aps["stale-date"] }
+
+    /// `aps.relevance-score`.
+    var relevanceScore: Double? { aps["relevance-score"]?.double }
+
+    /// `aps.attributes-type`.
+    var attributesType: String? { aps["attributes-type"]?.string }
+
+    /// `aps.alert`, of any form.
+    var alert: JSONValue? { aps["alert"] }
+
+    /// Whether there is an `aps.sound`, which means nothing to a Live Activity.
+    var hasSound: Bool { aps["sound"] != nil }
 
     /// Whether everything that starts an activity is there: type, attributes and an alert with a title and a body.
     var canStart: Bool {
-        aps["attributes-type"]?.kind == .string && aps["attributes"]?.kind == .object
+        attributesType != nil && aps["attributes"]?.kind == .object
             && aps["alert"]?["title"] != nil && aps["alert"]?["body"] != nil
+    }
+
+    /// The whole second of a date in seconds since 1970; nil unless it is a number. One too large is the last there is.
+    static func seconds(_ date: JSONValue) -> Int64? {
+        if let integer = date.integer { return integer }
+        guard date.kind == .number else { return nil }
+        guard let number = date.double else { return Int64.max }
+        return Int64(exactly: number.rounded(.down)) ?? (number < 0 ? Int64.min : Int64.max)
     }
 }

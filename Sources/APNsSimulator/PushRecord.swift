@@ -7,6 +7,8 @@ struct PushRecord {
     let connection: Int
     let providerToken: ProviderToken?
     let end: End
+    /// The phone the push came to; nil if it came to none.
+    let phone: String?
     let ignoredByPhone: Phone.Ignored?
 
     /// How the push ended.
@@ -49,14 +51,10 @@ struct PushRecord {
             writer.null()
         }
         writeEnd(to: &writer)
+        writer.member("phone", phone)
         if let ignoredByPhone {
             writer.key("ignoredByPhone")
-            writer.beginObject()
-            writer.key("what")
-            writer.string(ignoredByPhone.what)
-            writer.key("reason")
-            writer.string(ignoredByPhone.reason)
-            writer.endObject()
+            ignoredByPhone.write(to: &writer)
         }
         writer.endObject()
     }

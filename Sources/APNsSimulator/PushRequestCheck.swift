@@ -32,7 +32,15 @@ struct PushRequestCheck {
             guard declared.environments.contains(request.environment) else { throw Refusal(400, "BadDeviceToken") }
             guard declared.belongs(to: topic) else { throw Refusal(400, "DeviceTokenNotForTopic") }
         }
-        return AcceptedPush(token: token, topic: topic, pushType: pushType, payload: payload)
+        return AcceptedPush(
+            token: token,
+            topic: topic,
+            pushType: pushType,
+            priority: request.header("apns-priority").flatMap { Int($0) } ?? 10,
+            id: request.header("apns-id"),
+            collapseID: request.header("apns-collapse-id"),
+            payload: payload,
+        )
     }
 
     // MARK: - Headers

@@ -132,6 +132,7 @@ final class PushServer {
             environment: environment,
             streamLimit: streamLimit,
             handlers: PushConnection.Handlers(
+                clock: apns.clock,
                 receive: { [apns] request, policy in
                     apns.receive(request, on: number, policy: &policy)
                 },

@@ -2,10 +2,17 @@
 ///
 /// A class, since two push ports and the control port share it.
 final class SimulatedAPNs {
+    /// The time, for whoever has none to pass.
+    let clock: () -> UnixTime
+    private(set) var tokens = TokenTable()
+    private(set) var phones: PhoneTable
     var keys = SigningKeyTable()
-    var tokens = TokenTable()
     var log = PushLog()
-    var phone = Phone()
+
+    init(rules: PhoneRules = PhoneRules(), clock: @escaping () -> UnixTime = { .now }) {
+        self.phones = PhoneTable(rules: rules)
+        self.clock = clock
+    }
 
     /// Takes a push, decides how it ends and remembers it.
     ///
@@ -19,6 +26,7 @@ final class SimulatedAPNs {
             try ProviderToken(authorization: request.header("authorization"))
         }
         let end: PushRecord.End
+        var phone: String?
         var ignored: Phone.Ignored?
         do throws(Refusal) {
             let push = try check(request, providerToken: providerToken, policy: &policy)
@@ -27,9 +35,15 @@ final class SimulatedAPNs {
             case .drop(let drop): end = .dropped(drop)
             case nil: end = .accepted
             }
-            ignored = phone.receive(push, environment: request.environment, time: request.time)
+            (phone, ignored) = phones.receive(
+                push,
+                environment: request.environment,
+                declaration: tokens[push.token],
+                time: request.time,
+            )
         } catch {
             end = .refused(error)
+            phone = remember(error, of: request)
         }
         log.append(
             PushRecord(
@@ -37,6 +51,7 @@ final class SimulatedAPNs {
                 connection: connection,
                 providerToken: try? providerToken.get(),
                 end: end,
+                phone: phone,
                 ignoredByPhone: ignored,
             )
         )
@@ -53,9 +68,48 @@ final class SimulatedAPNs {
             .check(request, providerToken: providerToken, connection: &policy)
     }
 
-    /// Forgets every declared token and what the phones have seen.
+    /// - Returns: the phone that the push was for, where that was declared.
+    private func remember(_ refusal: Refusal, of request: PushRequest) -> String? {
+        guard
+            let token = PushRequestCheck.token(inPath: request.path).flatMap({ DeviceToken($0) }),
+            let declaration = tokens[token],
+            let phone = declaration.phone
+        else { return nil }
+        let kind = request.header("apns-push-type") ?? PushType.alert.rawValue
+        phones.remember(refusal, kind: kind, declaration: declaration, token: token, time: request.time)
+        return phone
+    }
+
+    // MARK: - Declarations
+
+    /// Declares a token, or replaces what was declared.
+    ///
+    /// - Returns: false if there is no room for it or its phone.
+    func declare(_ token: DeviceToken, _ declaration: DeclaredToken) -> Bool {
+        let former = tokens[token]?.phone
+        guard
+            declaration.phone.map(phones.hasRoom(for:)) ?? true,
+            tokens.declare(token, declaration)
+        else { return false }
+        if let former, former != declaration.phone || declaration.kind != .activity {
+            phones.withdraw(token, from: former)
+        }
+        phones.declare(declaration, token: token, time: clock())
+        return true
+    }
+
+    /// Forgets every declared token and every phone.
     func forgetTokens() {
         tokens.removeAll()
-        phone.removeAll()
+        phones.removeAll()
+    }
+
+    /// Forgets every push and what phones have made of them. Declared phones are as they were after their declarations.
+    func forgetPushes() {
+        log.removeAll()
+        phones.removeAll()
+        for (token, declaration) in tokens.ofPhones {
+            phones.declare(declaration, token: token, time: clock())
+        }
     }
 }

@@ -27,6 +27,13 @@ struct TokenTable {
         return behaviour.outcome
     }
 
+    /// The tokens that were declared with a phone, in the same order each time.
+    var ofPhones: [(token: DeviceToken, declaration: DeclaredToken)] {
+        tokens.filter { $0.value.phone != nil }
+            .sorted { $0.key.hexadecimal < $1.key.hexadecimal }
+            .map { (token: $0.key, declaration: $0.value) }
+    }
+
     /// Forgets every declaration.
     mutating func removeAll() {
         tokens.removeAll()

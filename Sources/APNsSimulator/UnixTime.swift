@@ -10,6 +10,11 @@ struct UnixTime: Comparable {
         return UnixTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
+    /// Seconds since 1970, the unit of the times in a Live Activity's payload.
+    var wholeSeconds: Int64 {
+        milliseconds / 1000
+    }
+
     /// Seconds since 1970, with the fraction that milliseconds give.
     var seconds: Double {
         Double(milliseconds) / 1000

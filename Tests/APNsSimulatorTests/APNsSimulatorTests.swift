@@ -221,11 +221,11 @@ struct APNsSimulatorTests {
         }
     }
 
-    @Test("IPv6 addresses are listened on too, and GET / counts connections")
+    @Test("IPv6 addresses are listened on too, and GET /status counts connections")
     func version6() async throws {
         try await RunningSimulator.with({ $0.productionListen = "[::1]:0" }) { running in
             #expect(try running.push(arguments: "--resolve localhost:$P:[::1]").hasPrefix("HTTP/2 200"))
-            let index = try running.control("GET", "/").root
+            let index = try running.control("GET", "/status").root
             #expect(index["connections"]?["production"]?.integer == 1)
             #expect(index["connections"]?["sandbox"]?.integer == 0)
             #expect(index["pushes"]?.integer == 1)

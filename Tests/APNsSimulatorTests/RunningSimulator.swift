@@ -61,6 +61,7 @@ struct RunningSimulator {
         _ port: String = "$P",
         token: String = Fixture.deviceToken,
         body: String = Fixture.alert,
+        topic: String = Fixture.bundleID,
         arguments: String = "",
     ) throws -> String {
         try write(body, to: "body.json")
@@ -68,11 +69,14 @@ struct RunningSimulator {
         return run(
             """
             curl -s -i --http2 --max-time 10 --cacert ca.pem -H "authorization: bearer $(cat token)" \
-            -H 'content-type:' -H 'apns-topic: com.ex.app' --data-binary @body.json \(arguments) \
+            -H 'content-type:' -H 'apns-topic: \(topic)' --data-binary @body.json \(arguments) \
             https://localhost:\(port)/3/device/\(token)
             """
         )
     }
+
+    /// The time, in seconds since 1970.
+    static var seconds: Int { time(nil) }
 
     /// A well-formed provider token of now.
     static func freshToken() -> String {

@@ -4,10 +4,14 @@ import Logging
 /// `livepush simulator`.
 enum SimulatorCommand: Command {
     static let name = "simulator"
-    static let summary = "an APNs on this machine that checks like Apple and shows what arrived"
+    static let summary = "an APNs on this machine that checks like Apple and shows what phones would show"
     static let discussion = """
-        Prints one JSON line with its ports and runs until SIGTERM. GET / on the control port lists what it can be asked:
-        GET /pushes shows what arrived, POST /tokens says how a token behaves, POST /keys registers a signing key.
+        Prints one JSON line with its ports and runs until SIGTERM. The control port is a page in the browser: the lock
+        screen of each phone, as ActivityKit's rules make it, and each push with what became of it. GET /status lists what
+        else it can be asked: GET /phones is the page as JSON, GET /pushes shows what arrived, POST /tokens says whose a
+        token is and how it behaves, POST /keys registers a signing key.
+
+        Apple says that phones have budgets and publishes no numbers. Those here are guesses, per app and hour.
         """
     static let options = [
         CommandOption(
@@ -38,6 +42,26 @@ enum SimulatorCommand: Command {
             kind: .value("N"),
             help: "streams it allows after the first good answer; 1000 if absent",
         ),
+        CommandOption(
+            name: "priority-10-budget",
+            kind: .value("N"),
+            help: "Live Activity pushes of priority 10 before a phone throttles them; 60 if absent",
+        ),
+        CommandOption(
+            name: "frequent-priority-10-budget",
+            kind: .value("N"),
+            help: "the same with frequent updates on; 240 if absent",
+        ),
+        CommandOption(
+            name: "start-budget",
+            kind: .value("N"),
+            help: "activities that pushes may start on a phone; 10 if absent",
+        ),
+        CommandOption(
+            name: "background-budget",
+            kind: .value("N"),
+            help: "background pushes that wake an app; 3 if absent",
+        ),
     ]
 
     static func run(_ arguments: CommandArguments) async throws {
@@ -52,6 +76,15 @@ enum SimulatorCommand: Command {
         if let streams = try arguments.integer("maximum-streams", in: 1...100_000) {
             configuration.maximumConcurrentStreams = UInt32(streams)
         }
+        func setBudget(_ option: String, _ budget: WritableKeyPath<PhoneRules, Int>) throws {
+            if let number = try arguments.integer(option, in: 0...1_000_000) {
+                configuration.phoneRules[keyPath: budget] = Int(number)
+            }
+        }
+        try setBudget("priority-10-budget", \.priority10Budget)
+        try setBudget("frequent-priority-10-budget", \.frequentPriority10Budget)
+        try setBudget("start-budget", \.startBudget)
+        try setBudget("background-budget", \.backgroundBudget)
         try TerminationSignals.install()
         let simulator = try APNsSimulator(configuration, logger: Logger())
         simulator.start()

@@ -1,0 +1,51 @@
+/// Why a phone makes nothing of a push, or of a part of one, that APNs took.
+enum IgnoredReason: String, CaseIterable {
+    case eventUnknown = "event_unknown"
+    case timestampMissing = "timestamp_missing"
+    case timestampTooFarAhead = "timestamp_too_far_ahead"
+    case timestampInThePast = "timestamp_in_the_past"
+    case timestampNotNewer = "timestamp_not_newer"
+    case contentStateMissing = "content_state_missing"
+    case activityEnded = "activity_ended"
+    case activityExpired = "activity_expired"
+    case activityDismissed = "activity_dismissed"
+    case startIncomplete = "start_incomplete"
+    case startNeedsStartToken = "start_needs_start_token"
+    case startTokenOnlyStarts = "start_token_only_starts"
+    case priority10BudgetSpent = "priority_10_budget_spent"
+    case startBudgetSpent = "start_budget_spent"
+    case nothingToShow = "nothing_to_show"
+    case contentAvailableMissing = "content_available_missing"
+    case backgroundBudgetSpent = "background_budget_spent"
+    case onlyAnEndIsDismissed = "only_an_end_is_dismissed"
+    case dateNotANumber = "date_not_a_number"
+    case alertWithoutText = "alert_without_text"
+    case soundBelongsInAlert = "sound_belongs_in_alert"
+
+    /// The same for people: one clause.
+    var explanation: String {
+        switch self {
+        case .eventUnknown: "aps.event is missing, or none of start, update and end"
+        case .timestampMissing: "aps.timestamp is missing or no integer"
+        case .timestampTooFarAhead: "its timestamp is more than 8 hours ahead; are they milliseconds?"
+        case .timestampInThePast: "its timestamp was already in the past when it arrived"
+        case .timestampNotNewer: "a push with the same or a newer timestamp came before"
+        case .contentStateMissing: "aps.content-state is missing or no object"
+        case .activityEnded: "the activity has ended, and nothing follows an end"
+        case .activityExpired: "the activity is over: the system ends it 8 hours after its start"
+        case .activityDismissed: "the user has dismissed the activity"
+        case .startIncomplete: "a start needs attributes-type, attributes, and an alert with a title and a body"
+        case .startNeedsStartToken: "a start went to the token of an activity that runs already"
+        case .startTokenOnlyStarts: "an update or end went to a push-to-start token"
+        case .priority10BudgetSpent: "this hour's budget for priority 10 is spent; priority 5 is free"
+        case .startBudgetSpent: "this hour's budget for starts by push is spent"
+        case .nothingToShow: "it has no alert, sound or badge, and does not wake the app"
+        case .contentAvailableMissing: "a background push needs content-available: 1"
+        case .backgroundBudgetSpent: "the app was woken too often in this hour"
+        case .onlyAnEndIsDismissed: "only an end has a dismissal date"
+        case .dateNotANumber: "a date is a number of seconds since 1970"
+        case .alertWithoutText: "the alert of a Live Activity needs a title and a body"
+        case .soundBelongsInAlert: "the sound of a Live Activity belongs inside its alert"
+        }
+    }
+}
