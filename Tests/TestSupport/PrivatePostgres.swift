@@ -114,6 +114,25 @@ public final class PrivatePostgres: Sendable {
         return outcome.output.hasSuffix("\n") ? String(outcome.output.dropLast()) : outcome.output
     }
 
+    /// Makes a login that may do what a role may, unless a test made it before: logins belong to the whole cluster.
+    public func makeLogin(_ name: String, memberOf role: String) throws {
+        try psql(
+            """
+            DO $$ BEGIN
+                PERFORM pg_advisory_xact_lock(1);
+                IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(name)') THEN
+                    CREATE ROLE \(name) LOGIN IN ROLE \(role);
+                END IF;
+            END $$
+            """
+        )
+    }
+
+    /// The URL of a database of a private server for another user.
+    public static func url(_ url: String, as user: String) -> String {
+        url.replacing("//postgres@", with: "//\(user)@", maxReplacements: 1)
+    }
+
     private func url(database: String) -> String {
         "postgres://postgres@127.0.0.1:\(port)/\(database)"
     }
