@@ -85,6 +85,7 @@ let package = Package(
                 "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
                 "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
+            exclude: ["Schema/queries.md"],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
             resources: [
                 .embedInCode("Schema/0001_tables.sql"),

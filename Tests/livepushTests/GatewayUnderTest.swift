@@ -50,7 +50,7 @@ final class GatewayUnderTest {
         let masterKey = try ChildProcess.run("openssl", ["rand", "-base64", "32"]).output.trimmed
         environment = ["LIVEPUSH_DATABASE_URL": database, "LIVEPUSH_MASTER_KEY": masterKey]
         serveEnvironment = [
-            "LIVEPUSH_DATABASE_URL": PrivatePostgres.url(database, as: "gateway_login"),
+            "LIVEPUSH_DATABASE_URL": postgres.url(database, as: "gateway_login"),
             "LIVEPUSH_MASTER_KEY": masterKey,
         ]
         let keys = try [

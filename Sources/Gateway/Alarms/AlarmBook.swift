@@ -5,7 +5,7 @@ import EventLoop
 ///
 /// A fault can come with every push, so an alarm is written at once and then at most once in ``writeInterval``, with the
 /// count of what was seen meanwhile.
-struct AlarmBook: Sendable {
+struct AlarmBook: Sendable, Equatable {
     /// Time between two writes of one alarm.
     static let writeInterval: Duration = .seconds(5)
     /// Most alarms that are remembered; what comes beyond is dropped, the table shows enough by then.
@@ -23,7 +23,7 @@ struct AlarmBook: Sendable {
         }
     }
 
-    private struct Entry: Sendable {
+    private struct Entry: Sendable, Equatable {
         var alarm: Alarm
         /// Whether it is up.
         var isUp: Bool
