@@ -91,6 +91,24 @@ extension EndToEndTests {
             #expect(refusal?.contains("permission denied") == true)
         }
 
+        @Test("livepush_gateway makes partitions and writes into them without rights of its own on them")
+        func gatewayMakesPartitions() throws {
+            let database = try MigratedDatabase()
+            let day = "(now() AT TIME ZONE 'UTC')::date"
+            try database.sql("DO $$ BEGIN EXECUTE 'DROP TABLE delivery_' || to_char(\(day), 'YYYYMMDD'); END $$")
+            #expect(try database.sql("SELECT create_partitions(7)", as: .gateway) == "1")
+            try database.sql(
+                """
+                INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, route, route_reason, fallback, outcome,
+                    attempts)
+                VALUES (1, now(), 1, 'alice', 'none', 'no_device', false, 'nothing_to_send', 0)
+                """,
+                as: .gateway,
+            )
+            #expect(try database.sql("SELECT outcome FROM delivery", as: .gateway) == "nothing_to_send")
+            #expect(try database.sql("SELECT outcome FROM delivery", as: .person) == "nothing_to_send")
+        }
+
         @Test("A login without a role can do nothing")
         func nobodyIsHeldBack() throws {
             let database = try MigratedDatabase()
