@@ -87,7 +87,8 @@ GRANT EXECUTE ON FUNCTION token_fingerprint(bytea), token_fingerprint(text), pla
 -- For questions that the views do not answer. Column by column, so that a new column is not readable by accident.
 GRANT SELECT (
     sdk_app_id, name, administrators, require_imported_accounts, live_activity_alert, live_activity_priority,
-    fallback_collapse, placeholder_language, created_at, updated_at
+    fallback_collapse, placeholder_language, created_at, updated_at, requests_per_second, caller_requests_per_second,
+    batch_recipients_per_minute, client_requests_per_minute, usersig_failures_per_minute
 ) ON app TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, business_id, bundle_id, team_id, key_id, environment, created_at, updated_at
