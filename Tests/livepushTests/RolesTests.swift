@@ -52,6 +52,23 @@ extension EndToEndTests {
                 """
             )
             #expect(readable == "")
+            // A new column is put here or into Schema/roles.sql.
+            let withheld = try database.sql(
+                """
+                SELECT string_agg(relname || '.' || attname, ' ' ORDER BY relname, attname)
+                FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+                WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+                    AND attnum > 0 AND NOT attisdropped
+                    AND NOT has_column_privilege('livepush_operator', pg_class.oid, attnum, 'SELECT')
+                """
+            )
+            #expect(
+                withheld == """
+                    account.face_url account.nickname app.secret_key_sealed certificate.private_key_sealed \
+                    device.content_hash device.token live_activity.content_hash live_activity.token pending.content \
+                    pending.progress
+                    """
+            )
             let writable = try database.sql(
                 """
                 SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
