@@ -356,6 +356,8 @@ SELECT
             'Set the clock of the gateway''s host; if it is right, look who else uses this key. Its pushes wait.'
         WHEN 'topic_refused' THEN
             'The bundle id must be one of the key''s team and have push enabled; then livepush certificate add. Its pushes wait.'
+        WHEN 'apns_unreachable' THEN
+            'Look at network, DNS, firewall and proxy between the gateway and APNs, and at --apns-ca-file. Its pushes are tried again.'
         WHEN 'wrong_topic' THEN
             'The app registers its token with a businessId of another bundle id: correct businessId in the app, or the bundle id of the certificate.'
         WHEN 'request_refused' THEN

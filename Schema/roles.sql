@@ -58,8 +58,8 @@ $$;
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
 GRANT SELECT ON schema_migration, app, certificate TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, registration_clear, instance, pending
-    TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, registration_clear, instance, pending,
+    recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
@@ -122,4 +122,5 @@ GRANT SELECT (
     kind, sdk_app_id, subject, business_id, environment, route, detail, host, first_seen, last_seen, count, fades_at,
     ended_at
 ) ON alarm TO livepush_operator;
+GRANT SELECT (sdk_app_id, message_id, msg_key, accepted_at, repeats) ON recent_request TO livepush_operator;
 GRANT SELECT (version, name, applied_at) ON schema_migration TO livepush_operator;

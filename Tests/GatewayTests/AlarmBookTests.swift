@@ -64,6 +64,10 @@ struct AlarmBookTests {
             (.refused(403, "Forbidden"), "topic_refused 1/sandbox/activity/Forbidden"),
             (.refused(400, "DeviceTokenNotForTopic"), "wrong_topic 1/sandbox/activity/DeviceTokenNotForTopic"),
             (.refused(400, "BadExpirationDate"), "request_refused 1/sandbox/activity/BadExpirationDate"),
+            (
+                .unanswered(APNsFailure(.connectFailed, detail: "no route"), mayHaveBeenProcessed: false),
+                "apns_unreachable sandbox"
+            ),
             (.accepted, nil), (.dead(since: nil), nil), (.refused(400, "BadDeviceToken"), nil), (.lost, nil),
             (.refused(429, "TooManyRequests"), nil), (.refused(503, "ServiceUnavailable"), nil),
         ] as [(APNsOutcome, String?)],
@@ -71,7 +75,7 @@ struct AlarmBookTests {
     func kinds(outcome: APNsOutcome, expected: String?) throws {
         let alarm = try Alarm(outcome, for: AlarmBookTests.attempt(), of: Fixture.message())
         #expect(alarm.map { "\($0.key.kind.rawValue) \($0.key.subject)" } == expected)
-        if let alarm {
+        if let alarm, alarm.key.kind != .apnsUnreachable {
             #expect(alarm.key.sdkAppID == 1_400_000_000 && alarm.businessID == 1 && alarm.environment == .sandbox)
             #expect(!alarm.detail.contains(try Fixture.token(1).hexadecimal))
         }
@@ -113,6 +117,16 @@ struct AlarmBookTests {
         #expect(writes(at: 5) == [])
         keyWasTaken(.activity)
         #expect(writes(at: 10) == ["topic_refused ended"])
+    }
+
+    @Test("any answer from an environment shows that it can be reached")
+    mutating func endOfUnreachable() throws {
+        let failure = APNsOutcome.unanswered(APNsFailure(.connectFailed), mayHaveBeenProcessed: false)
+        let attempt = try AlarmBookTests.attempt(businessID: 9)
+        book.raise(try #require(Alarm(failure, for: attempt, of: Fixture.message())))
+        _ = writes(at: 0)
+        keyWasTaken(provesTopic: false)
+        #expect(writes(at: 5) == ["apns_unreachable ended"])
     }
 
     @Test("another app, certificate or environment ends nothing")

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 extension EndToEndTests {
@@ -27,6 +28,20 @@ extension EndToEndTests {
                 try gateway.expectSQL("SELECT kind FROM alarms", "", within: 10)
                 #expect(try gateway.sql("SELECT count(*) FROM alarm WHERE ended_at IS NOT NULL") == "1")
                 #expect(try gateway.sql("SELECT health FROM app_health WHERE business_id = 1") == "ok")
+            }
+        }
+
+        @Test("C18: an APNs that cannot be reached is an alarm")
+        func unreachableAPNsIsAnAlarm() throws {
+            let nobody = try PrivatePostgres.freePort()
+            let flags = ["--apns-sandbox", "https://127.0.0.1:\(nobody)", "--heartbeat-interval", "0.2"]
+            try GatewayUnderTest.run(flags: flags) { gateway in
+                try gateway.register()
+                try gateway.send()
+                try gateway.expectSQL(
+                    "SELECT kind, sdk_app_id, environment, detail LIKE 'no connection to APNs in sandbox: %' FROM alarms",
+                    "apns_unreachable||sandbox|t",
+                )
             }
         }
 

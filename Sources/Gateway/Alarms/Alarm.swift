@@ -12,6 +12,8 @@ struct Alarm: Sendable, Equatable {
         case providerTokenRefused = "provider_token_refused"
         /// The key may not push to the bundle id.
         case topicRefused = "topic_refused"
+        /// No connection to APNs can be made.
+        case apnsUnreachable = "apns_unreachable"
         /// A token belongs to another bundle id than its certificate's.
         case wrongTopic = "wrong_topic"
         /// APNs calls a request faulty: a fault of this program.
@@ -24,7 +26,7 @@ struct Alarm: Sendable, Equatable {
         /// After how many seconds it counts as over if it is not seen again; nil: a push that APNs takes ends it.
         var fadesAfterSeconds: Int64? {
             switch self {
-            case .signingKeyRefused, .providerTokenRefused, .topicRefused: nil
+            case .signingKeyRefused, .providerTokenRefused, .topicRefused, .apnsUnreachable: nil
             case .wrongTopic, .requestRefused, .databaseRefused: 3600
             // Seen again each time the configuration is read.
             case .secretNotReadable: 120
@@ -56,7 +58,15 @@ extension Alarm {
         let kind: Kind
         let reason: String
         switch outcome {
-        case .unanswered: return nil
+        case .unanswered(let failure, _):
+            guard failure.kind == .connectFailed else { return nil }
+            let environment = attempt.destination.environment
+            self.init(
+                key: Key(kind: .apnsUnreachable, sdkAppID: 0, subject: environment.rawValue),
+                environment: environment,
+                detail: "no connection to APNs in \(environment.rawValue): \(failure.detail)",
+            )
+            return
         case .held(let hold):
             reason = hold.reason
             kind = reason == "ExpiredProviderToken" ? .providerTokenRefused : .signingKeyRefused
@@ -112,7 +122,7 @@ extension Alarm {
                 "the key \(certificate.key.keyID) may not send \(what) to \(certificate.bundleID) \(place): \(reason)"
         case .wrongTopic:
             return "tokens do not belong to \(certificate.bundleID) \(place), \(example)"
-        case .requestRefused, .secretNotReadable, .databaseRefused:
+        case .requestRefused, .secretNotReadable, .databaseRefused, .apnsUnreachable:
             return "APNs calls pushes faulty \(place): \(reason), \(example)"
         }
     }

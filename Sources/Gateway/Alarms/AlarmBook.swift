@@ -67,11 +67,12 @@ struct AlarmBook: Sendable, Equatable {
         route: DeliveryTarget.Kind,
         provesTopic: Bool,
     ) {
-        for (key, entry) in entries where entry.isUp && key.sdkAppID == sdkAppID {
-            guard entry.alarm.businessID == businessID, entry.alarm.environment == environment else { continue }
+        for (key, entry) in entries where entry.isUp && entry.alarm.environment == environment {
+            let isOwn = key.sdkAppID == sdkAppID && entry.alarm.businessID == businessID
             switch key.kind {
-            case .signingKeyRefused, .providerTokenRefused: break
-            case .topicRefused where provesTopic && entry.alarm.route == route: break
+            case .apnsUnreachable: break
+            case .signingKeyRefused where isOwn, .providerTokenRefused where isOwn: break
+            case .topicRefused where isOwn && provesTopic && entry.alarm.route == route: break
             default: continue
             }
             entries[key]?.isUp = false
