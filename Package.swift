@@ -85,6 +85,7 @@ let package = Package(
                 "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
                 "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
+            exclude: ["Schema/queries.md"],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
             resources: [
                 .embedInCode("Schema/0001_tables.sql"),
@@ -92,6 +93,8 @@ let package = Package(
                 .embedInCode("Schema/0003_registration_functions.sql"),
                 .embedInCode("Schema/0004_recent_request.sql"),
                 .embedInCode("Schema/0006_rate_limits.sql"),
+                .embedInCode("Schema/0007_operators.sql"),
+                .embedInCode("Schema/roles.sql"),
             ],
             swiftSettings: settings,
         ),

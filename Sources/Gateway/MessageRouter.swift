@@ -120,7 +120,7 @@ final class MessageRouter: MessageGateway {
         do throws(PostgresError) {
             return try await body()
         } catch {
-            throw GatewayUnavailable(error, logger: logger)
+            throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
         }
     }
 
@@ -158,7 +158,7 @@ final class MessageRouter: MessageGateway {
                     instance.outcomeIsUnknown()
                 }
                 if error.isTransient(forBatchOf: part.count) || part.count == 1 {
-                    let failure = GatewayUnavailable(error, logger: logger)
+                    let failure = GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
                     for entry in part {
                         entry.continuation.resume(returning: .failure(failure))
                     }

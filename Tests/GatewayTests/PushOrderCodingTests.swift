@@ -124,6 +124,7 @@ struct RecipientProgressCodingTests {
         waiting.status = 429
         waiting.statusReason = "TooManyRequests"
         waiting.environment = .sandbox
+        waiting.businessID = 7
         waiting.priority = 5
         waiting.priorityReason = "caller"
         waiting.timestampSent = 1_796_007_173

@@ -74,6 +74,7 @@ struct RecipientRoutingTests {
         )
         target.attempts = 1
         target.status = 200
+        target.businessID = 1
         target.environment = .production
         target.priority = 10
         target.priorityReason = "default"

@@ -24,6 +24,27 @@ struct ViewTests {
                 attempts, priority, priority_reason, timestamp_sent, payload_bytes, token_fingerprint, environment
                 """
             ),
+            (
+                "undelivered",
+                """
+                sdk_app_id, message_id, msg_key, sender, account, la_id, event, accepted_at, deadline, \
+                next_attempt_at, attempts, reason, host, takeovers, outcome, reason_code
+                """
+            ),
+            (
+                "app_health",
+                """
+                sdk_app_id, name, business_id, bundle_id, environment, key_id, health, held_because, pushes_hour, \
+                accepted_hour, refused_hour, dead_hour, pushes_day, accepted_day, refused_day, dead_day, \
+                last_accepted_at, last_refused_at, last_refusal, waiting, oldest_waiting
+                """
+            ),
+            (
+                "alarms",
+                """
+                kind, sdk_app_id, business_id, environment, key_id, since, last_seen, count, detail, what_to_do
+                """
+            ),
         ],
     )
     func columns(view: String, columns: String) async throws {

@@ -114,8 +114,32 @@ public final class PrivatePostgres: Sendable {
         return outcome.output.hasSuffix("\n") ? String(outcome.output.dropLast()) : outcome.output
     }
 
+    /// Makes a login that may do what a role may, unless a test made it before: logins belong to the whole cluster.
+    public func makeLogin(_ name: String, memberOf role: String?) throws {
+        try psql(
+            """
+            DO $$ BEGIN
+                PERFORM pg_advisory_xact_lock(1);
+                IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '\(name)') THEN
+                    CREATE ROLE \(name) LOGIN \(role.map { "IN ROLE \($0)" } ?? "");
+                END IF;
+            END $$
+            """
+        )
+    }
+
+    /// The URL of a database of this server for another user than the superuser.
+    public func url(database: String, as user: String) -> String {
+        "postgres://\(user)@127.0.0.1:\(port)/\(database)"
+    }
+
+    /// The same database as `url` for another user.
+    public func url(_ url: String, as user: String) -> String {
+        self.url(database: String(url.split(separator: "/").last ?? ""), as: user)
+    }
+
     private func url(database: String) -> String {
-        "postgres://postgres@127.0.0.1:\(port)/\(database)"
+        url(database: database, as: "postgres")
     }
 
     // MARK: - The script

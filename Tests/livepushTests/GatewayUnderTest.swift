@@ -14,7 +14,10 @@ final class GatewayUnderTest {
     let database: String
     let peer: APNsPeer
     private let postgres: PrivatePostgres
+    /// Of the commands: they own the database.
     private let environment: [String: String]
+    /// Of `serve`: its login may do what `livepush_gateway` may, and nothing else.
+    private let serveEnvironment: [String: String]
     private var servers: [GatewayServer] = []
     private var userSigs: [String: String] = [:]
     private var server: GatewayServer { get throws { try #require(servers.last) } }
@@ -44,9 +47,11 @@ final class GatewayUnderTest {
         database = try postgres.makeDatabase()
         let folder = try ChildProcess.run("mktemp", ["-d", "-t", "livepush-test.XXXXXX"]).output.trimmed
         self.folder = folder
-        environment = [
-            "LIVEPUSH_DATABASE_URL": database,
-            "LIVEPUSH_MASTER_KEY": try ChildProcess.run("openssl", ["rand", "-base64", "32"]).output.trimmed,
+        let masterKey = try ChildProcess.run("openssl", ["rand", "-base64", "32"]).output.trimmed
+        environment = ["LIVEPUSH_DATABASE_URL": database, "LIVEPUSH_MASTER_KEY": masterKey]
+        serveEnvironment = [
+            "LIVEPUSH_DATABASE_URL": postgres.url(database, as: "gateway_login"),
+            "LIVEPUSH_MASTER_KEY": masterKey,
         ]
         let keys = try [
             ("ABCDE12345", "TEAM123456", Self.bundleID), ("FGHIJ67890", "TEAM654321", "com.ex.other"),
@@ -63,6 +68,7 @@ final class GatewayUnderTest {
         )
         _ = try ChildProcess.run("tee", ["\(folder)/secret-key"], input: Self.secretKey + "\n")
         try succeed("migrate")
+        try postgres.makeLogin("gateway_login", memberOf: "livepush_gateway")
         try setAdministrators("administrator")
         // Phones register with businessId 1; the other team's key is there for those that say 2.
         for (number, key) in keys.enumerated() {
@@ -146,7 +152,7 @@ final class GatewayUnderTest {
         let flags = flags + (trustsPeer ? ["--apns-ca-file", peer.authority] : [])
         return try GatewayServer(
             arguments: usual.filter { !flags.contains($0.0) }.flatMap { [$0.0, $0.1] } + flags,
-            environment: environment,
+            environment: serveEnvironment,
         )
     }
 

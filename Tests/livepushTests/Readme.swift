@@ -29,8 +29,9 @@ struct Readme {
     /// Whether each block ends.
     let isClosed: Bool
 
-    init() throws {
-        text = try Readme.file("README.md")
+    /// - Parameter file: README.md, or another page in the same form.
+    init(file: String = "README.md") throws {
+        text = try Readme.file(file)
         var blocks: [Block] = []
         var isOpen = false
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

@@ -20,6 +20,8 @@ public final class ApplicationDirectory: Sendable {
         /// What the rows said when they were last opened, so that nothing is opened again without need.
         var fingerprints: [String: Opened] = [:]
         var complaints: Set<String> = []
+        /// Rows that could not be used at the last reading.
+        var faults: [Alarm] = []
     }
 
     private enum Opened: Sendable {
@@ -34,6 +36,9 @@ public final class ApplicationDirectory: Sendable {
     }
 
     var current: Snapshot { state.withLock { $0.snapshot } }
+
+    /// Rows that could not be used when they were last read.
+    var faults: [Alarm] { state.withLock { $0.faults } }
 
     /// A message with what is configured for its app now.
     func underWay(_ receipt: AcceptedMessage, _ order: PushOrder, deadline: UnixTime) -> MessageUnderWay {
@@ -83,7 +88,7 @@ public final class ApplicationDirectory: Sendable {
                 after.snapshot.applications[id] = known
                 continue
             }
-            guard let secret = open(try row.bytes(2), owner, version, &after) else { continue }
+            guard let secret = open(try row.bytes(2), owner, version, (id, nil), &after) else { continue }
             let application = Application(
                 sdkAppID: id,
                 secretKey: secret,
@@ -117,14 +122,14 @@ public final class ApplicationDirectory: Sendable {
                 after.snapshot.certificates[id, default: [:]][businessID] = known
                 continue
             }
-            guard let text = open(try row.bytes(6), owner, version, &after),
+            guard let text = open(try row.bytes(6), owner, version, (id, businessID), &after),
                 let scope = Certificate.Scope(rawValue: try row.text(7))
             else { continue }
             let key: APNsSigningKey
             do {
                 key = try APNsSigningKey(privateKey: text, teamID: try row.text(4), keyID: try row.text(5))
             } catch {
-                complain("certificate not usable", owner, version, "\(error)", &after)
+                complain("certificate not usable", owner, version, (id, businessID), "\(error)", &after)
                 continue
             }
             let certificate = Certificate(businessID: businessID, bundleID: try row.text(3), key: key, scope: scope)
@@ -137,11 +142,19 @@ public final class ApplicationDirectory: Sendable {
         return Array(formerly.subtracting(used))
     }
 
-    private func open(_ sealed: [UInt8], _ owner: String, _ version: Int64, _ state: inout State) -> [UInt8]? {
+    private typealias Row = (sdkAppID: Int64, businessID: Int64?)
+
+    private func open(
+        _ sealed: [UInt8],
+        _ owner: String,
+        _ version: Int64,
+        _ row: Row,
+        _ state: inout State,
+    ) -> [UInt8]? {
         do {
             return try seal.open(sealed, for: owner)
         } catch {
-            complain("secret not readable", owner, version, error.description, &state)
+            complain("secret not readable", owner, version, row, error.description, &state)
             return nil
         }
     }
@@ -150,9 +163,11 @@ public final class ApplicationDirectory: Sendable {
         _ message: StaticString,
         _ owner: String,
         _ version: Int64,
+        _ row: Row,
         _ error: String,
         _ state: inout State,
     ) {
+        state.faults.append(.notReadable(sdkAppID: row.sdkAppID, businessID: row.businessID, because: error))
         guard state.complaints.insert("\(owner)/\(version)").inserted else { return }
         logger.error(message, ["owner": .string(owner), "error": .string(error)])
     }

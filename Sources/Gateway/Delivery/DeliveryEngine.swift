@@ -222,6 +222,7 @@ final class DeliveryEngine {
 
     /// Answers that a person should see at once; all others stand in the delivery rows.
     private func report(_ outcome: APNsOutcome, _ attempt: PushAttempt, _ task: RecipientTask) {
+        instance.alarms.note(outcome, for: attempt, of: task.message.underWay)
         guard case .responded(let response) = outcome else { return }
         switch APNsReaction.of(response) {
         case .configurationFault, .wrongTopic, .requestFault:
@@ -303,6 +304,7 @@ final class DeliveryEngine {
     }
 
     private func refused(_ task: RecipientTask, _ error: PostgresError) {
+        instance.alarms.raise(.databaseRefused(error, for: "the work of a recipient"))
         logger.error(
             "PostgreSQL refused the work of a recipient; it waits",
             ["message_id": .integer(task.message.underWay.receipt.id), "error": .describing(error)],
@@ -359,6 +361,7 @@ final class DeliveryEngine {
                     parts.append(Array(current[..<(current.count / 2)]))
                 } else {
                     let id = current[0].task.message.underWay.receipt.id
+                    instance.alarms.raise(.databaseRefused(error, for: "an outcome"))
                     logger.error(
                         "PostgreSQL refused an outcome; it is tried again",
                         ["message_id": .integer(id), "error": .describing(error)],

@@ -36,6 +36,8 @@ public struct DeliveryTarget: Sendable, Equatable {
     public var statusReason: String?
     /// The environment that knows no such token (BadDeviceToken), while the other has not answered yet.
     public var refusedIn: APNsEnvironment?
+    /// The certificate that signed the last attempt.
+    public var businessID: Int64?
     /// Environment of the last attempt.
     public var environment: APNsEnvironment?
     /// apns-priority of the last attempt.

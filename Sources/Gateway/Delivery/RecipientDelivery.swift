@@ -374,6 +374,7 @@ struct RecipientDelivery: Sendable {
         _ index: Int,
     ) {
         let attempt = pushed.attempt
+        progress.targets[index].businessID = attempt.destination.certificate.businessID
         progress.targets[index].environment = attempt.destination.environment
         progress.targets[index].payloadBytes = payloadBytes
         progress.targets[index].timestampSent = attempt.timestamp

@@ -54,6 +54,7 @@ extension DeliveryTarget {
         writer.member("attempts", attempts)
         writer.member("status", status)
         writer.member("statusReason", statusReason)
+        writer.member("businessID", businessID)
         writer.member("environment", environment?.rawValue)
         writer.member("refusedIn", refusedIn?.rawValue)
         writer.member("priority", priority)
@@ -89,6 +90,7 @@ extension DeliveryTarget {
         status = value["status"]?.integer.flatMap { Int(exactly: $0) }
         statusReason = value["statusReason"]?.string
         refusedIn = value["refusedIn"]?.string.flatMap(APNsEnvironment.init(rawValue:))
+        businessID = value["businessID"]?.integer
         environment = value["environment"]?.string.flatMap(APNsEnvironment.init(rawValue:))
         priority = value["priority"]?.integer.flatMap { Int(exactly: $0) }
         priorityReason = value["priorityReason"]?.string

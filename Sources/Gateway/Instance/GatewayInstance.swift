@@ -33,8 +33,11 @@ public final class GatewayInstance: Sendable {
     }
 
     let configuration: Configuration
+    /// What this process noticed that a person must act on.
+    public let alarms = AlarmBoard()
+    /// For people: host name and process id.
+    let host: String
     private let logger: Logger
-    private let host: String
     private let state: Mutex<State>
 
     /// - Parameter host: for people: host name and process id.

@@ -17,6 +17,7 @@ public final class InstanceKeeper {
     private let pool: PostgresPool
     private let queue: DeliveryStore
     private let store: InstanceStore
+    private let alarmStore: AlarmStore
     /// Instances that died and whose work is to be taken over.
     private var dead: [Int64] = []
     private var isClosed = false
@@ -55,6 +56,7 @@ public final class InstanceKeeper {
         )
         self.queue = DeliveryStore(pool: pool)
         self.store = InstanceStore(pool: pool)
+        self.alarmStore = AlarmStore(pool: pool)
     }
 
     /// Begins. Nothing is taken up before what is configured was read once: work would wait for certificates that are
@@ -81,6 +83,9 @@ public final class InstanceKeeper {
     public func close() async {
         isClosed = true
         await instance.leave(queue)
+        if instance.alarms.hasUnwritten {
+            await exchangeAlarms()
+        }
         heartbeatPool.close()
         pool.close()
     }
@@ -99,6 +104,9 @@ public final class InstanceKeeper {
             let keys = try await directory.reload(from: pool)
             if !keys.isEmpty {
                 retired(keys)
+            }
+            for alarm in directory.faults {
+                instance.alarms.raise(alarm)
             }
             return true
         } catch {
@@ -133,6 +141,9 @@ public final class InstanceKeeper {
                     notHeld = try await freeNotHeld(before: notHeld)
                 }
             }
+            if round % 5 == 0 || instance.alarms.hasUnwritten {
+                await exchangeAlarms()
+            }
             round += 1
             try? await Task.sleep(for: instance.configuration.heartbeatInterval)
             if round % 2 == 0 {
@@ -146,6 +157,12 @@ public final class InstanceKeeper {
             try await body()
         } catch {
             logger.warning(failure, ["error": .describing(error)])
+        }
+    }
+
+    private func exchangeAlarms() async {
+        await attempt("alarms not written") { () throws(PostgresError) in
+            try await instance.alarms.exchange(with: alarmStore, host: instance.host)
         }
     }
 

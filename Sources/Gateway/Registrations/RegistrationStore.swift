@@ -7,11 +7,15 @@ public import PostgresClient
 /// One object per lane, used on that lane's thread.
 public final class RegistrationStore {
     private let pool: PostgresPool
+    private let alarms: AlarmBoard?
     private let logger: Logger
 
-    /// - Parameter pool: the lane's connections.
-    public init(pool: PostgresPool, logger: Logger) {
+    /// - Parameters:
+    ///   - pool: the lane's connections.
+    ///   - alarms: of the process; nil: a statement that PostgreSQL refuses is only logged.
+    public init(pool: PostgresPool, alarms: AlarmBoard? = nil, logger: Logger) {
         self.pool = pool
+        self.alarms = alarms
         self.logger = logger
     }
 
@@ -159,6 +163,7 @@ public final class RegistrationStore {
         case .server where error.isTransient:
             return GatewayUnavailable(.databaseAway)
         case .server, .invalidText, .parameterOutOfRange, .unexpectedResult:
+            alarms?.raise(.databaseRefused(error, for: "a registration"))
             logger.error("PostgreSQL refused a registration", ["error": .describing(error)])
             return GatewayUnavailable(.databaseRefused)
         }

@@ -84,18 +84,19 @@ extension DeliveryStore {
             """
             INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route,
                 route_reason, fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
-                timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at)
+                timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at, business_id)
             SELECT row.message_id, row.accepted_at, row.sdk_app_id, row.account, row.installation, row.la_id, row.event,
                 row.route, row.route_reason, row.fallback, row.outcome, row.apns_status::smallint, row.apns_reason,
                 row.apns_id::uuid, row.attempts::integer, row.priority::smallint, row.priority_reason,
-                row.timestamp_sent, row.payload_bytes::integer, row.token_fingerprint, row.environment, row.sent_at
+                row.timestamp_sent, row.payload_bytes::integer, row.token_fingerprint, row.environment, row.sent_at,
+                row.business_id
             FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
                 $8::text[], $9::text[], $10::boolean[], $11::text[], $12::bigint[], $13::text[], $14::text[],
                 $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[], $20::text[], $21::text[],
-                $22::timestamptz[])
+                $22::timestamptz[], $25::bigint[])
                 AS row (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route, route_reason,
                     fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
-                    timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at)
+                    timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at, business_id)
             -- Two questions rather than one with OR, which no index answers.
             WHERE (EXISTS (
                     SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
@@ -132,6 +133,7 @@ extension DeliveryStore {
                 .timestamps(targets.map { $0?.sentAt?.microseconds }),
                 .integer(owner),
                 .boolean(mayBeRepeated),
+                .integers(targets.map { $0?.businessID }),
             ],
         )
     }

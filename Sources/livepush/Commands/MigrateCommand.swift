@@ -7,6 +7,10 @@ enum MigrateCommand: Command {
     static let discussion = """
         Safe to run twice, and from two machines at once: the second waits for the first. Each file of Schema/ is applied
         in one transaction.
+
+        Then it gives the roles livepush_gateway and livepush_operator exactly the rights of Schema/roles.sql, and makes
+        them where they are missing. A user who may not make roles is told the SQL for an administrator. Neither can log
+        in; a login gets their rights by GRANT livepush_operator TO ...
         """
     static let options = [
         CommandOption.databaseURL,
@@ -22,6 +26,7 @@ enum MigrateCommand: Command {
             for migration in SchemaMigration.all {
                 StandardOutput.write("-- \(migration.name)\n\(migration.sql)\n")
             }
+            StandardOutput.write("-- \(DatabaseRoles.fileName)\n\(DatabaseRoles.sql)\n")
             return
         }
         let url = try arguments.required("database-url")
@@ -52,7 +57,8 @@ enum MigrateCommand: Command {
                 try await PostgresConnection.run(script: migration.script, url: url)
                 StandardOutput.write("applied  \(migration.name)\n")
             }
-            StandardOutput.write("The schema is at version \(SchemaMigration.all.count).\n")
+            StandardOutput.write("The schema is at version \(SchemaMigration.all.map(\.version).max() ?? 0).\n")
+            StandardOutput.write(try await DatabaseRoles.bringUpToDate(connection, url: url))
         }
     }
 }

@@ -20,6 +20,7 @@ struct SchemaMigration: Sendable {
         ),
         SchemaMigration(version: 4, name: "0004_recent_request.sql", file: PackageResources._004_recent_request_sql),
         SchemaMigration(version: 6, name: "0006_rate_limits.sql", file: PackageResources._006_rate_limits_sql),
+        SchemaMigration(version: 7, name: "0007_operators.sql", file: PackageResources._007_operators_sql),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {

@@ -43,7 +43,7 @@ actor ServeLane {
         self.tencent = TencentIMAPI(gateway: lane.gateway, logger: logger)
         self.client = ClientAPI(
             gateway: lane.gateway,
-            registrations: RegistrationStore(pool: lane.pool, logger: logger),
+            registrations: RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger),
             messages: MessageRecordStore(pool: lane.pool, logger: logger),
             logger: logger,
         )
