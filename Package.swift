@@ -91,6 +91,7 @@ let package = Package(
                 .embedInCode("Schema/0002_views.sql"),
                 .embedInCode("Schema/0003_registration_functions.sql"),
                 .embedInCode("Schema/0004_recent_request.sql"),
+                .embedInCode("Schema/0005_badges_and_presence.sql"),
                 .embedInCode("Schema/0006_rate_limits.sql"),
             ],
             swiftSettings: settings,

@@ -5,6 +5,7 @@ enum ClientRoute: Equatable {
     case putActivity(laID: String)
     case clearActivity(laID: String)
     case clearActivities
+    case reportPresence
     case listRegistrations
     case showMessages(key: String)
 
@@ -36,6 +37,8 @@ enum ClientRoute: Equatable {
             )
         case ("activities", 2):
             self = try ClientRoute.choose(method, [("DELETE", .clearActivities)])
+        case ("presence", 2):
+            self = try ClientRoute.choose(method, [("POST", .reportPresence)])
         case ("registrations", 2):
             self = try ClientRoute.choose(method, [("GET", .listRegistrations)])
         case ("messages", 3):
