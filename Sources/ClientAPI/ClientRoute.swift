@@ -15,6 +15,7 @@ enum ClientRoute: Equatable {
         case .putDevice, .deleteDevice: "/v1/devices/{installation}"
         case .putActivity, .clearActivity: "/v1/activities/{laId}"
         case .clearActivities: "/v1/activities"
+        case .reportPresence: "/v1/presence"
         case .listRegistrations: "/v1/registrations"
         case .showMessages: "/v1/messages/{MsgKey}"
         }

@@ -117,8 +117,8 @@ extension ChatMessage {
         for index in [nil] + notification.translations.indices.map(Optional.some) {
             let variant = notification.translated(by: index)
             guard variant.isSilent || !variant.isEmpty, try isCut(variant) else { continue }
-            var field = explicitText == nil ? "MsgBody" : "OfflinePushInfo.Desc"
-            if let index { field = "OfflinePushInfo.MultiLanguageContent[\(index)]" }
+            let own = explicitText != nil ? "OfflinePushInfo.Desc" : body == nil ? "OfflinePushInfo.Title" : "MsgBody"
+            let field = index.map { "OfflinePushInfo.MultiLanguageContent[\($0)]" } ?? own
             let message = "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes"
             warnings.append(RequestWarning(field: field, code: .textCut, message: message))
         }

@@ -53,6 +53,19 @@ struct OfflinePushInfoTests {
         }
     }
 
+    @Test(
+        "timpush/batch changes no badge unless a field says so",
+        arguments: [("", BadgeChange.unchanged), (#","BadgeAddNum":2"#, .add(2))]
+    )
+    func badgeOfPush(fields: String, expected: BadgeChange) async throws {
+        let backend = Backend()
+        let body =
+            #"{"From_Account":"a","To_Account":["b"],"MsgRandom":1,"OfflinePushInfo":{"Title":"T""# + fields + "}}"
+        let answer = try await backend.post("timpush/batch", body)
+        #expect(answer["ErrorCode"]?.integer == 0)
+        #expect(backend.gateway.orders.first?.notification == NotificationContent(title: "T", badge: expected))
+    }
+
     @Test("a message without OfflinePushInfo counts 1")
     func badgeWithoutPush() async throws {
         let order = try await Backend().order(ValidRequest.minimal(ValidRequest.text))
