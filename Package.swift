@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("Schema/0002_views.sql"),
                 .embedInCode("Schema/0003_registration_functions.sql"),
                 .embedInCode("Schema/0004_recent_request.sql"),
+                .embedInCode("Schema/0005_badges_and_presence.sql"),
                 .embedInCode("Schema/0006_rate_limits.sql"),
                 .embedInCode("Schema/0007_operators.sql"),
                 .embedInCode("Schema/roles.sql"),

@@ -75,7 +75,8 @@ GRANT EXECUTE ON FUNCTION
     take_installation(bigint, text, text, text),
     register_device(bigint, text, text, bytea, bigint, text, text, text, text, text, boolean, bigint),
     register_activity(bigint, text, text, text, bytea, bigint, text, text, text, timestamptz, boolean, bigint),
-    clear_registrations(bigint, text, text, text, boolean, bigint)
+    clear_registrations(bigint, text, text, text, boolean, bigint),
+    report_presence(bigint, text, text, boolean, integer)
 TO livepush_gateway;
 
 -- The operator --------------------------------------------------------------------------------------------------------
@@ -96,7 +97,7 @@ GRANT SELECT (
 GRANT SELECT (sdk_app_id, account, imported_at) ON account TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, installation, business_id, environment, os_version, app_version, language, badge,
-    foreground_until, notification_permission, frequent_pushes_enabled, sequence, registered_at
+    badge_messages, foreground_until, notification_permission, frequent_pushes_enabled, sequence, registered_at
 ) ON device TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, business_id, environment, attributes_type, app_version, sequence,

@@ -105,6 +105,15 @@ struct BodyFields {
         return sequence
     }
 
+    func presence() throws(ClientError) -> Presence {
+        let unread = try integer("unread")
+        guard unread.map((0...Presence.highestUnread).contains) ?? true else {
+            let rule = "unread is an integer from 0 to \(Presence.highestUnread)"
+            throw ClientError(.invalidValue, rule, field: "unread")
+        }
+        return Presence(state: try required(try choice("state"), "state"), unread: unread)
+    }
+
     /// Unix seconds. What `Date` encodes to by default, or a JavaScript clock, would end an activity long before or
     /// after its time.
     func startedAt(now: UnixTime) throws(ClientError) -> UnixTime? {

@@ -69,6 +69,8 @@ public final class ClientAPI {
             return ClientAnswer.clear(try await registrations.clearActivity(laID, of: owner, sequence: sequence))
         case .clearActivities(let owner, let sequence):
             return ClientAnswer.clear(try await registrations.clearActivities(of: owner, sequence: sequence))
+        case .reportPresence(let presence, let owner):
+            return ClientAnswer.presence(try await registrations.reportPresence(presence, of: owner))
         case .listRegistrations(let identity):
             let records = try await registrations.registrations(of: identity.account, in: identity.sdkAppID)
             return ClientAnswer.registrations(records)

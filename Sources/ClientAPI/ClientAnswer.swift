@@ -3,7 +3,7 @@ import HTTPServer
 import LiveActivity
 import VerbatimJSON
 
-/// The successful answers under /v1. Times are Unix seconds.
+/// The answers under /v1 that the database decides. Times are Unix seconds.
 enum ClientAnswer {
     static func registration(_ outcome: RegistrationOutcome, of token: PushToken) -> HTTPResponse {
         switch outcome {
@@ -31,6 +31,22 @@ enum ClientAnswer {
                 writer.member("applied", false)
                 writer.member("reason", "stale_sequence")
             }
+        }
+    }
+
+    static func presence(_ outcome: PresenceOutcome) -> HTTPResponse {
+        switch outcome {
+        case .applied(let foregroundUntil):
+            object { writer in
+                writer.member("applied", true)
+                writer.member("foregroundUntil", foregroundUntil?.seconds)
+            }
+        case .unknownInstallation:
+            ClientError(
+                .unknownInstallation,
+                "the account has no device token on this installation",
+                field: "installation",
+            ).response
         }
     }
 

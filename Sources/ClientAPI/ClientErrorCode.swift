@@ -20,6 +20,8 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case notFound = "not_found"
     /// 404: the app has no message with this key, or its record was deleted since.
     case unknownMessage = "unknown_message"
+    /// 404: the account has no device token on the installation; register one first.
+    case unknownInstallation = "unknown_installation"
     /// 405: the path does not have this method; `Allow` has the others.
     case methodNotAllowed = "method_not_allowed"
     /// 422: a field that must be there is absent or null.
@@ -43,7 +45,7 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
         case .malformedJSON, .malformedURL: 400
         case .unauthorized, .userSigMalformed, .userSigExpired, .userSigWrongSignature, .unknownApp: 401
         case .forbidden: 403
-        case .notFound, .unknownMessage: 404
+        case .notFound, .unknownMessage, .unknownInstallation: 404
         case .methodNotAllowed: 405
         case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID: 422
         case .rateLimited: 429

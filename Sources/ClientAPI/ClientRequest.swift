@@ -9,6 +9,7 @@ enum ClientRequest: Equatable {
     case deleteDevice(RegistrationOwner, sequence: Int64?)
     case clearActivity(laID: String, RegistrationOwner, sequence: Int64?)
     case clearActivities(RegistrationOwner, sequence: Int64?)
+    case reportPresence(Presence, RegistrationOwner)
     case listRegistrations(ClientIdentity)
     case showMessages(key: String, sdkAppID: Int64)
 
@@ -38,6 +39,9 @@ enum ClientRequest: Equatable {
         case .clearActivities:
             let owner = identity.owner(of: try query.installation())
             self = .clearActivities(owner, sequence: try query.sequence())
+        case .reportPresence:
+            let fields = try BodyFields(request.body)
+            self = .reportPresence(try fields.presence(), identity.owner(of: try fields.installation()))
         case .listRegistrations:
             self = .listRegistrations(identity)
         case .showMessages(let key):

@@ -5,6 +5,7 @@ enum ClientRoute: Equatable {
     case putActivity(laID: String)
     case clearActivity(laID: String)
     case clearActivities
+    case reportPresence
     case listRegistrations
     case showMessages(key: String)
 
@@ -14,6 +15,7 @@ enum ClientRoute: Equatable {
         case .putDevice, .deleteDevice: "/v1/devices/{installation}"
         case .putActivity, .clearActivity: "/v1/activities/{laId}"
         case .clearActivities: "/v1/activities"
+        case .reportPresence: "/v1/presence"
         case .listRegistrations: "/v1/registrations"
         case .showMessages: "/v1/messages/{MsgKey}"
         }
@@ -36,6 +38,8 @@ enum ClientRoute: Equatable {
             )
         case ("activities", 2):
             self = try ClientRoute.choose(method, [("DELETE", .clearActivities)])
+        case ("presence", 2):
+            self = try ClientRoute.choose(method, [("POST", .reportPresence)])
         case ("registrations", 2):
             self = try ClientRoute.choose(method, [("GET", .listRegistrations)])
         case ("messages", 3):

@@ -16,6 +16,12 @@ public struct NotificationContent: Sendable, Equatable, CustomStringConvertible 
     public var mutableContent: Bool
     /// How much the notification may disturb; nil leaves it to the system, which takes it as `active`.
     public var interruptionLevel: InterruptionLevel?
+    /// Texts for phones of other languages, the first of a language wins.
+    public var translations: [NotificationTranslation]
+    /// What happens to the number on the app's icon.
+    public var badge: BadgeChange
+    /// Wakes the app and shows nothing: only `ext` goes along (Apple: "Pushing background updates to your App").
+    public var isSilent: Bool
 
     /// Makes the content of a notification; whatever is not given is left out of the push.
     public init(
@@ -27,6 +33,9 @@ public struct NotificationContent: Sendable, Equatable, CustomStringConvertible 
         image: String? = nil,
         mutableContent: Bool = false,
         interruptionLevel: InterruptionLevel? = nil,
+        translations: [NotificationTranslation] = [],
+        badge: BadgeChange = .unchanged,
+        isSilent: Bool = false,
     ) {
         self.title = title
         self.subtitle = subtitle
@@ -36,9 +45,38 @@ public struct NotificationContent: Sendable, Equatable, CustomStringConvertible 
         self.image = image
         self.mutableContent = mutableContent
         self.interruptionLevel = interruptionLevel
+        self.translations = translations
+        self.badge = badge
+        self.isSilent = isSilent
     }
 
-    /// Whether there is nothing to show: neither title nor subtitle nor body.
+    /// Which translation a phone gets; nil: the content's own texts. `LanguageMatch` has the rule.
+    ///
+    /// - Parameter language: as the phone reported it.
+    public func translation(for language: String?) -> Int? {
+        LanguageMatch.choose(for: language, among: self.translations.map(\.language))
+    }
+
+    /// The content with the texts of one translation; what the translation lacks stays.
+    ///
+    /// - Parameter index: a position in `translations`; nil or no such position: the content's own texts.
+    public func translated(by index: Int?) -> NotificationContent {
+        var content = self
+        content.translations = []
+        guard let index, self.translations.indices.contains(index) else { return content }
+        let translation = self.translations[index]
+        if let title = translation.title, !title.isEmpty { content.title = title }
+        if let body = translation.body, !body.isEmpty { content.body = body }
+        return content
+    }
+
+    /// Whether no phone could be sent anything: nothing to show in any language, and not silent.
+    public var isNothing: Bool {
+        guard !self.isSilent, self.isEmpty else { return false }
+        return self.translations.indices.allSatisfy { self.translated(by: $0).isEmpty }
+    }
+
+    /// Whether it shows nothing in its own language: neither title nor subtitle nor body.
     public var isEmpty: Bool {
         (self.title ?? "").isEmpty && (self.subtitle ?? "").isEmpty && (self.body ?? "").isEmpty
     }

@@ -5,7 +5,7 @@ public enum PushTopic {
         "\(bundleID).push-type.liveactivity"
     }
 
-    /// The topic of push type `alert`: the bundle id alone.
+    /// The topic of push types `alert` and `background`: the bundle id alone.
     public static func alert(bundleID: String) -> String {
         bundleID
     }

@@ -40,7 +40,7 @@ extension ChatMessage {
         try ChatMessage.checkIgnoredFields(fields)
         content = ["MsgBody", "OfflinePushInfo", "CloudCustomData"].map { fields[$0] }
         push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
-            try OfflinePushInfo(decoding: value, now: now, &warnings)
+            try OfflinePushInfo(decoding: value, now: now, countsOnBadge: true, &warnings)
         }
     }
 

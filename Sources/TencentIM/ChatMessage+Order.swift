@@ -11,7 +11,8 @@ extension ChatMessage {
 
     /// Whether the notification shows text that derives from MsgBody and begins with the sender's nickname.
     func showsDerivedText(in language: Application.PlaceholderLanguage) -> Bool {
-        explicitText == nil && !isSilentEnd && !(body?.text(in: language) ?? "").isEmpty
+        explicitText == nil && !isEndWithoutText && push?.apns.isSilent != true
+            && !(body?.text(in: language) ?? "").isEmpty
     }
 
     /// Turns the message into an order.
@@ -25,16 +26,7 @@ extension ChatMessage {
     ) throws(TencentError) -> Prepared {
         var warnings = warnings
         let notification = notification(application: application, nickname: nickname)
-        if try textIsCut(in: notification) {
-            warnings.append(
-                RequestWarning(
-                    field: explicitText == nil ? "MsgBody" : "OfflinePushInfo.Desc",
-                    code: .textCut,
-                    message:
-                        "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes",
-                )
-            )
-        }
+        warnings += try cutTexts(of: notification)
         let order = PushOrder(
             dialect: .tencent,
             endpoint: endpoint.rawValue,
@@ -46,6 +38,7 @@ extension ChatMessage {
             notification: notification,
             suppression: suppression,
             lifetime: lifetime,
+            otherPlatforms: push?.otherPlatforms,
         )
         return Prepared(order: order, digest: digest(of: order), warnings: warnings)
     }
@@ -80,27 +73,36 @@ extension ChatMessage {
         push?.text.nonEmpty
     }
 
-    /// An `end` without Title and Desc: the activity goes away, and no notification tells of it where there is none.
-    private var isSilentEnd: Bool {
+    /// An `end` without Title and Desc: the activity goes away, and no notification tells of it where there is none,
+    /// except in the languages for which MultiLanguageContent has a text.
+    private var isEndWithoutText: Bool {
         push?.apns.liveActivity?.event == .end && explicitTitle == nil && explicitText == nil
     }
 
     /// The message's own notification, or its fallback. With a Title and no Desc, the derived text stands below the
-    /// Title. Of a TIMCustomElem, Desc is part of the derived text always; Ext and Sound count only where there is no
-    /// OfflinePushInfo.
+    /// Title, a translation's too. Of a TIMCustomElem, Desc is part of the derived text always; Ext and Sound count only
+    /// where there is no OfflinePushInfo.
+    ///
+    /// ApnsInfo.Title takes the place of Title, not of a translation's: both of them are in the sender's own language,
+    /// and a translation is meant for the phones of its language, iPhones included.
     private func notification(application: Application, nickname: String?) -> NotificationContent {
-        guard !isSilentEnd else { return NotificationContent() }
         let custom = push == nil ? body?.customElement : nil
         let apns = push?.apns ?? ApnsInfo()
+        if apns.isSilent { return NotificationContent(ext: (push?.ext).nonEmpty, isSilent: true) }
+        let translations = push?.translations ?? []
+        if isEndWithoutText, translations.isEmpty { return NotificationContent() }
+        let derived = isEndWithoutText ? nil : derivedText(in: application.placeholderLanguage, nickname: nickname)
         return NotificationContent(
             title: explicitTitle,
-            subtitle: apns.subtitle.nonEmpty,
-            body: explicitText ?? derivedText(in: application.placeholderLanguage, nickname: nickname),
+            subtitle: isEndWithoutText ? nil : apns.subtitle.nonEmpty,
+            body: explicitText ?? derived,
             sound: (apns.sound ?? custom?.sound).nonEmpty,
             ext: (push?.ext ?? custom?.ext).nonEmpty,
             image: apns.image.nonEmpty,
             mutableContent: apns.isMutable,
             interruptionLevel: apns.interruptionLevel,
+            translations: translations,
+            badge: push?.badge ?? .add(1),
         )
     }
 
@@ -109,10 +111,23 @@ extension ChatMessage {
         return nickname.nonEmpty.map { "\($0):\(text)" } ?? text
     }
 
-    private func textIsCut(in notification: NotificationContent) throws(TencentError) -> Bool {
-        guard !notification.isEmpty else { return false }
+    /// Warnings of the texts that are cut, in every language.
+    private func cutTexts(of notification: NotificationContent) throws(TencentError) -> [RequestWarning] {
+        var warnings: [RequestWarning] = []
+        for index in [nil] + notification.translations.indices.map(Optional.some) {
+            let variant = notification.translated(by: index)
+            guard variant.isSilent || !variant.isEmpty, try isCut(variant) else { continue }
+            let own = explicitText != nil ? "OfflinePushInfo.Desc" : body == nil ? "OfflinePushInfo.Title" : "MsgBody"
+            let field = index.map { "OfflinePushInfo.MultiLanguageContent[\($0)]" } ?? own
+            let message = "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes"
+            warnings.append(RequestWarning(field: field, code: .textCut, message: message))
+        }
+        return warnings
+    }
+
+    private func isCut(_ notification: NotificationContent) throws(TencentError) -> Bool {
         do {
-            return try NotificationPayload.encode(notification).textWasCut
+            return try NotificationPayload(notification).textWasCut
         } catch {
             throw TencentError(
                 push == nil ? .messageElement : .offlinePushInfo,

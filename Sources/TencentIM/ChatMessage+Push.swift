@@ -41,7 +41,7 @@ extension ChatMessage {
             throw fields.fault("OfflinePushInfo", "missing", code: .offlinePushInfo)
         }
         warnings = []
-        push = try OfflinePushInfo(decoding: info, now: now, &warnings)
+        push = try OfflinePushInfo(decoding: info, now: now, countsOnBadge: false, &warnings)
         key = ChatMessage.taskID(sdkAppID: sdkAppID, now: now, randomNumbers: &randomNumbers)
         time = now
         isOnlineOnly = false

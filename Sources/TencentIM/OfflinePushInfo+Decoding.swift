@@ -2,12 +2,23 @@ import LiveActivity
 import VerbatimJSON
 
 extension OfflinePushInfo {
+    /// The longest Language in bytes: what a phone can report.
+    static let maximumLanguageBytes = 64
+
     /// Checks every field that Tencent documents, also those that this gateway does not act on; unknown fields are
     /// ignored. Numbers may come as strings, as some of Tencent's SDKs send them.
     ///
-    /// - Parameter now: seconds since 1970.
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - countsOnBadge: whether a push counts 1 on the app's icon where no field says what it does. Tencent: yes for
+    ///     chat messages, no for pure pushes (`timpush/...`).
     /// - Throws: 90043 with the path of the first field that is wrong.
-    init(decoding value: JSONValue, now: Int64, _ warnings: inout [RequestWarning]) throws(TencentError) {
+    init(
+        decoding value: JSONValue,
+        now: Int64,
+        countsOnBadge: Bool,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) {
         let fields = try RequestFields(
             value,
             path: "OfflinePushInfo",
@@ -18,47 +29,68 @@ extension OfflinePushInfo {
         title = try fields.string("Title")
         text = try fields.string("Desc")
         ext = try fields.string("Ext")
-        _ = try fields.integer("BadgeAddNum")
-        _ = try fields.integer("BadgeSetNum")
-        for translation in try fields.objects("MultiLanguageContent") ?? [] {
-            _ = try translation.string("Language")
-            _ = try translation.string("Title")
-            _ = try translation.string("Desc")
-        }
+        translations = try OfflinePushInfo.translations(in: fields)
         _ = try fields.string("PushTemplateId")
         _ = try fields.object("PushTemplateParam")
-        try OfflinePushInfo.checkOtherPlatforms(fields)
+        if fields["PushTemplateId"] != nil {
+            warnings.append(.notSupported(fields.path(of: "PushTemplateId")))
+        }
+        otherPlatforms = try OtherPlatforms.check(fields, &warnings)
         apns =
             try fields.object("ApnsInfo").map { apns throws(TencentError) in
                 try ApnsInfo(decoding: apns, now: now, &warnings)
             } ?? ApnsInfo()
-        for name in ["MultiLanguageContent", "PushTemplateId"] where fields[name] != nil {
-            warnings.append(.notSupported(fields.path(of: name)))
+        badge = try OfflinePushInfo.badge(in: fields, counts: apns.countsOnBadge ?? countsOnBadge, &warnings)
+        guard apns.isSilent else { return }
+        let shown = ["Title", "Desc", "MultiLanguageContent", "BadgeAddNum", "BadgeSetNum"].map { (fields, $0) }
+        let shownOnIPhones = try fields.object("ApnsInfo").map { apns in
+            ["Title", "SubTitle", "Sound", "Image", "MutableContent", "InterruptionLevel"].map { (apns, $0) }
+        }
+        for (object, name) in shown + (shownOnIPhones ?? []) where object[name] != nil {
+            let message = "a silent push (ContentAvailable 1) shows nothing; the field was left out"
+            warnings.append(RequestWarning(field: object.path(of: name), code: .fieldIgnored, message: message))
         }
     }
 
-    /// AndroidInfo and HarmonyInfo: their texts may be any scalar, since nothing here reads them.
-    private static func checkOtherPlatforms(_ fields: RequestFields) throws(TencentError) {
-        if let android = try fields.object("AndroidInfo") {
-            let integers = [
-                "PushStyle", "OPPONotifyLevel", "VIVOClassification", "MeiZuNoticeMsgType", "ExtAsHuaweiIntentParam",
-            ]
-            for name in integers {
-                _ = try android.integer(name)
+    private static func translations(in fields: RequestFields) throws(TencentError) -> [NotificationTranslation] {
+        try (fields.objects("MultiLanguageContent") ?? []).map { translation throws(TencentError) in
+            guard let language = try translation.string("Language") else {
+                throw translation.fault("Language", "missing")
             }
-            let texts = [
-                "Sound", "XiaoMiChannelID", "OPPOChannelID", "OPPOCategory", "OPPOPrivateMsgTemplateId", "VIVOCategory",
-                "VIVONotifyType", "HuaWeiImportance", "HuaWeiCategory", "HuaWeiImage", "HuaWeiChannelID", "HonorImage",
-                "HonorImportance", "GoogleImage", "GooglePriority", "GoogleChannelID",
-            ]
-            try android.checkScalars(texts)
-            _ = try android.object("OPPOPrivateTitleParameters")
-            _ = try android.object("OPPOPrivateContentParameters")
+            guard (1...maximumLanguageBytes).contains(language.utf8.count) else {
+                throw translation.fault(
+                    "Language",
+                    "has \(language.utf8.count) bytes, must have 1 to \(maximumLanguageBytes)",
+                )
+            }
+            return NotificationTranslation(
+                language: language,
+                title: try translation.string("Title"),
+                body: try translation.string("Desc"),
+            )
         }
-        if let harmony = try fields.object("HarmonyInfo") {
-            try harmony.checkScalars(["Title", "Category", "Image", "Sound"])
-            _ = try harmony.integer("SoundDuration")
+    }
+
+    /// - Parameter counts: whether the push counts 1 where neither number is there.
+    private static func badge(
+        in fields: RequestFields,
+        counts: Bool,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) -> BadgeChange {
+        let added = try fields.integer("BadgeAddNum", in: 1...99)
+        guard let number = try fields.integer("BadgeSetNum", in: 0...999) else {
+            return added.map { .add($0) } ?? (counts ? .add(1) : .unchanged)
         }
+        if added != nil {
+            warnings.append(
+                RequestWarning(
+                    field: fields.path(of: "BadgeAddNum"),
+                    code: .fieldIgnored,
+                    message: "BadgeSetNum goes before it",
+                )
+            )
+        }
+        return .set(number)
     }
 }
 
@@ -72,30 +104,44 @@ extension ApnsInfo {
         title = try fields.string("Title")
         subtitle = try fields.string("SubTitle")
         image = try fields.string("Image")
-        isMutable = try fields.integer("MutableContent") == 1
+        isMutable = try fields.flag("MutableContent")
         if let name = try fields.string("InterruptionLevel") {
             guard let level = InterruptionLevel(rawValue: name) else {
                 throw fields.fault("InterruptionLevel", "must be active, critical, passive or time-sensitive")
             }
             interruptionLevel = level
         }
-        _ = try fields.integer("BadgeMode")
-        for name in ["ContentAvailable", "IsVoipPush"] where try fields.integer(name) == 1 {
-            warnings.append(.notSupported(fields.path(of: name)))
+        if fields["BadgeMode"] != nil {
+            countsOnBadge = try !fields.flag("BadgeMode")
         }
         liveActivity = try fields.object("LiveActivity").map { activity throws(TencentError) in
             try LiveActivityInfo(decoding: activity, now: now, &warnings)
         }
+        isSilent = try ApnsInfo.isSilent(fields, hasActivity: liveActivity != nil, &warnings)
     }
-}
 
-extension RequestFields {
-    /// Checks that fields are strings or numbers, where they are there.
-    fileprivate func checkScalars(_ names: [String]) throws(TencentError) {
-        for name in names {
-            guard let value = object[name] else { continue }
-            guard value.kind == .string || value.kind == .number else { throw fault(name, "must be a string") }
+    /// Tencent leaves open what goes first where several are there. Here: LiveActivity, IsVoipPush, ContentAvailable.
+    private static func isSilent(
+        _ fields: RequestFields,
+        hasActivity: Bool,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) -> Bool {
+        let isVoIP = try fields.flag("IsVoipPush")
+        let isSilent = try fields.flag("ContentAvailable")
+        if isVoIP {
+            let message =
+                hasActivity
+                ? "LiveActivity goes before it"
+                : "no VoIP tokens are registered here; a normal notification takes its place, as at Tencent"
+            let code: RequestWarning.Code = hasActivity ? .fieldIgnored : .fieldNotSupported
+            warnings.append(RequestWarning(field: fields.path(of: "IsVoipPush"), code: code, message: message))
         }
+        guard isSilent, hasActivity || isVoIP else { return isSilent }
+        let message = "\(hasActivity ? "LiveActivity" : "IsVoipPush") goes before it; the push is not silent"
+        warnings.append(
+            RequestWarning(field: fields.path(of: "ContentAvailable"), code: .fieldIgnored, message: message)
+        )
+        return false
     }
 }
 

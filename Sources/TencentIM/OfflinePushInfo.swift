@@ -10,6 +10,12 @@ struct OfflinePushInfo: Equatable {
     var text: String?
     /// Goes to the app as it came.
     var ext: String?
+    /// MultiLanguageContent.
+    var translations: [NotificationTranslation] = []
+    /// BadgeSetNum, else BadgeAddNum, else ApnsInfo.BadgeMode, else what the endpoint has for a rule.
+    var badge: BadgeChange
+    /// AndroidInfo and HarmonyInfo, as far as they came: the text of a JSON object that holds both byte for byte.
+    var otherPlatforms: [UInt8]?
     /// ApnsInfo.
     var apns: ApnsInfo
 }
@@ -28,6 +34,10 @@ struct ApnsInfo: Equatable {
     var isMutable = false
     /// InterruptionLevel.
     var interruptionLevel: InterruptionLevel?
+    /// BadgeMode: whether the push counts 1 on the app's icon; nil: the endpoint's rule.
+    var countsOnBadge: Bool?
+    /// ContentAvailable 1, and nothing that comes before it: the push wakes the app and shows nothing.
+    var isSilent = false
     /// LiveActivity.
     var liveActivity: LiveActivityInfo?
 }

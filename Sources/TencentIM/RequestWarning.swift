@@ -14,6 +14,10 @@ struct RequestWarning: Equatable, Sendable {
         case textCut = "text_cut"
         /// MsgLifeTime is over seven days and counts as seven.
         case lifetimeClamped = "lifetime_clamped"
+        /// Another field goes before this one, which was left out.
+        case fieldIgnored = "field_ignored"
+        /// AndroidInfo or HarmonyInfo holds a value that Tencent does not know.
+        case unknownValue = "unknown_value"
         /// The field is accepted, but this gateway does not act on it.
         case fieldNotSupported = "field_not_supported"
     }

@@ -12,6 +12,7 @@ struct ClientRouteTests {
             ("PUT", ["v1", "activities", "a/b"], .putActivity(laID: "a/b")),
             ("DELETE", ["v1", "activities", "a/b"], .clearActivity(laID: "a/b")),
             ("DELETE", ["v1", "activities"], .clearActivities),
+            ("POST", ["v1", "presence"], .reportPresence),
             ("GET", ["v1", "registrations"], .listRegistrations),
             ("GET", ["v1", "messages", "1_2_3"], .showMessages(key: "1_2_3")),
         ],
@@ -26,7 +27,7 @@ struct ClientRouteTests {
             [], [""], ["v1"], ["v1", ""], ["v1", "devices"], ["v1", "devices", ""], ["v1", "devices", "I", ""],
             ["v1", "activities", ""], ["v1", "activities", "a", "b"], ["v1", "registrations", "x"],
             ["v1", "messages"], ["v1", "messages", "K", "x"],
-            ["v2", "activities"],
+            ["v1", "presence", "I"], ["v2", "activities"],
         ],
     )
     func unknown(segments: [String]) {
@@ -38,7 +39,7 @@ struct ClientRouteTests {
         "a known path with another method names its methods",
         arguments: [
             (["v1", "devices", "I"], ["PUT", "DELETE"]), (["v1", "activities", "L"], ["PUT", "DELETE"]),
-            (["v1", "activities"], ["DELETE"]), (["v1", "registrations"], ["GET"]),
+            (["v1", "activities"], ["DELETE"]), (["v1", "registrations"], ["GET"]), (["v1", "presence"], ["POST"]),
             (["v1", "messages", "K"], ["GET"]),
         ],
     )

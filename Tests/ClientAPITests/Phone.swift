@@ -63,7 +63,7 @@ final class Phone {
             let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
             let files = [
                 "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0004_recent_request.sql",
-                "0006_rate_limits.sql", "0007_operators.sql",
+                "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql",
             ]
             try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined(), database: url)
             shared = url

@@ -110,6 +110,8 @@ enum Fixture {
         environment: APNsEnvironment? = .production,
         foregroundUntil: UnixTime? = nil,
         deniesNotifications: Bool = false,
+        language: String? = nil,
+        badge: Int64? = nil,
     ) throws -> FoundDevice {
         FoundDevice(
             installation: installation,
@@ -118,6 +120,8 @@ enum Fixture {
             environment: environment,
             foregroundUntil: foregroundUntil,
             deniesNotifications: deniesNotifications,
+            language: language,
+            badge: badge,
         )
     }
 }

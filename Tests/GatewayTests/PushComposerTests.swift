@@ -214,4 +214,46 @@ struct PushComposerTests {
         order.notification = NotificationContent(title: "x", ext: String(repeating: "x", count: 4096))
         #expect(try Self.request(.device, order) == nil)
     }
+
+    // MARK: - Language, badge, silence
+
+    @Test("a phone gets the translation of its attempt with its own badge; what is shared is encoded alike")
+    func variants() throws {
+        var order = Fixture.order(nil)
+        order.notification = NotificationContent(
+            title: "Order",
+            translations: [NotificationTranslation(language: "de", title: "Bestellung")],
+            badge: .add(1),
+        )
+        var composer = PushComposer(try Fixture.message(order))
+        var payloads: [String] = []
+        for (translation, badge) in [(nil, 1), (0, 1), (nil, 12), (nil, 1), (5, nil)] as [(Int?, Int64?)] {
+            var attempt = try Self.attempt(.device)
+            attempt.translation = translation
+            attempt.badge = badge
+            let request = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
+            payloads.append(String(decoding: try #require(request).payload, as: UTF8.self))
+        }
+        #expect(
+            payloads == [
+                #"{"aps":{"alert":{"title":"Order"},"badge":1}}"#,
+                #"{"aps":{"alert":{"title":"Bestellung"},"badge":1}}"#,
+                #"{"aps":{"alert":{"title":"Order"},"badge":12}}"#, #"{"aps":{"alert":{"title":"Order"},"badge":1}}"#,
+                #"{"aps":{"alert":{"title":"Order"}}}"#,
+            ]
+        )
+    }
+
+    @Test("a silent push has its push type, the bundle id as topic, and a collapse id of its own message")
+    func silent() throws {
+        var order = Fixture.order(nil)
+        order.notification = NotificationContent(ext: "x", isSilent: true)
+        var application = Fixture.application()
+        application.fallbackCollapse = .activity
+        let request = try #require(try Self.request(.device, order, application: application))
+        #expect(request.pushType == .background)
+        #expect(request.topic == "com.example.app")
+        #expect(request.collapseID == "m42")
+        #expect(String(decoding: request.payload, as: UTF8.self) == #"{"aps":{"content-available":1},"ext":"x"}"#)
+    }
 }

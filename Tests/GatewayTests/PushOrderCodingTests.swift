@@ -32,9 +32,16 @@ struct PushOrderCodingTests {
                 image: "https://example.com/a.png",
                 mutableContent: true,
                 interruptionLevel: .timeSensitive,
+                translations: [
+                    NotificationTranslation(language: "zh-Hant", title: "\u{8A02}\u{55AE}", body: "B"),
+                    NotificationTranslation(language: "en"),
+                ],
+                badge: .set(0),
+                isSilent: true,
             ),
             suppression: .pushFlag,
             lifetime: 604_800,
+            otherPlatforms: Array(#"{"AndroidInfo":{"PushStyle": 1.0,"s":"\u00e9"}}"#.utf8),
         )
     }
 
@@ -49,6 +56,7 @@ struct PushOrderCodingTests {
         let orders = [
             Self.full(), Fixture.order(), Fixture.order(nil), Fixture.order(Fixture.end(), suppression: .onlineOnly),
             Fixture.order(notification: NotificationContent()),
+            Fixture.order(notification: NotificationContent(title: "T", badge: .add(99))),
         ]
         for order in orders {
             #expect(try PushOrder(decoding: order.encoded()) == order)
@@ -92,11 +100,23 @@ struct PushOrderCodingTests {
             (#""lifetime":604800"#, #""lifetime":"x""#, "lifetime"),
             (#""sender""#, #""other""#, "sender"),
             (#""notification":{"#, #""notification":1,"was":{"#, "notification"),
+            (#""language":"en""#, #""was":"en""#, "language"),
         ],
     )
     func damaged(text: String, replacement: String, key: String) throws {
         let bytes = try Self.changed(text, to: replacement)
         #expect(throws: PushOrder.DecodingError(key: key)) { _ = try PushOrder(decoding: bytes) }
+    }
+
+    @Test("an order of the former release, without the keys that this one added, changes no badge and is not silent")
+    func formerRelease() throws {
+        let stored = #"""
+            {"version":1,"dialect":"tencent","endpoint":"openim/sendmsg","sdkAppId":1,"messageKey":"k","sender":"a",
+            "recipients":["b"],"notification":{"title":"T","mutableContent":false},"lifetime":60}
+            """#
+        let order = try PushOrder(decoding: Array(stored.utf8))
+        #expect(order.notification == NotificationContent(title: "T"))
+        #expect(order.otherPlatforms == nil)
     }
 
     @Test("what is no JSON is refused", arguments: ["", "{", "[]", "null"])
@@ -129,6 +149,7 @@ struct RecipientProgressCodingTests {
         waiting.priorityReason = "caller"
         waiting.timestampSent = 1_796_007_173
         waiting.payloadBytes = 4096
+        waiting.badge = 7
         waiting.sentAt = UnixTime(microseconds: 1_796_007_172_000_001)
         let outcomes: [DeliveryOutcome] = [
             .acceptedByAPNs, .tokenDead, .refused, .expired, .superseded, .suppressed, .foreground, .activityEnded,

@@ -132,16 +132,27 @@ enum ValidRequest {
         "OfflinePushInfo":\(push)}
         """
 
-    static let push = """
-        {"PushFlag":0,"Title":"Order","Desc":"On its way","Ext":"{\\"n\\":1}","BadgeAddNum":1,"BadgeSetNum":5,\
-        "PushTemplateParam":{},\
-        "AndroidInfo":{"Sound":"ding","PushStyle":0,"OPPONotifyLevel":16,"VIVOClassification":"1","VIVONotifyType":"4",\
+    /// What is kept for other platforms of a request with every field.
+    static let otherPlatforms = """
+        {"AndroidInfo":{"Sound":"ding","PushStyle":0,"OPPOCategory":"NOTICE","OPPONotifyLevel":16,"VIVOClassification":"1","VIVONotifyType":"4",\
         "MeiZuNoticeMsgType":0,"ExtAsHuaweiIntentParam":1,"OPPOPrivateTitleParameters":{},"OPPOPrivateContentParameters":{}},\
-        "HarmonyInfo":{"Title":"t","Sound":"s","SoundDuration":30},\
+        "HarmonyInfo":{"Title":"t","Sound":"s","SoundDuration":30}}
+        """
+
+    static let push = """
+        {"PushFlag":0,"Title":"Order","Desc":"On its way","Ext":"{\\"n\\":1}","BadgeSetNum":5,\
+        "PushTemplateParam":{},\
+        "MultiLanguageContent":[{"Language":"de","Title":"Bestellung","Desc":"Unterwegs"},{"Language":"fr"}],\
+        \(otherPlatforms.dropFirst().dropLast()),\
         "ApnsInfo":{"Sound":"ding.caf","BadgeMode":1,"Title":"Your order","SubTitle":"Pizza","Image":"https://a.b/c.png",\
         "MutableContent":1,"InterruptionLevel":"time-sensitive","ContentAvailable":0,"IsVoipPush":0,\
         "LiveActivity":{"LaId":"order-1","Event":"end","ContentState":\(state),"DismissalDate":1796007772}}}
         """
+
+    /// `sendmsg` of a text with these fields in OfflinePushInfo.
+    static func push(_ fields: String) -> String {
+        minimal(text, more: #","OfflinePushInfo":{"# + fields + "}")
+    }
 
     /// `sendmsg` with nothing but what it must have, and this element.
     static func minimal(_ elements: String, more: String = "") -> String {

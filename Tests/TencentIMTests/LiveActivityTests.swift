@@ -184,9 +184,9 @@ struct LiveActivityTests {
         let empty = try await Backend().order(ValidRequest.activity(fields, push: #""Title":"","Desc":"","Ext":"e","#))
         #expect(empty.notification == NotificationContent())
         let titled = try await Backend().order(ValidRequest.activity(fields, push: #""Title":"T","#))
-        #expect(titled.notification == NotificationContent(title: "T", body: "hello"))
+        #expect(titled.notification == NotificationContent(title: "T", body: "hello", badge: .add(1)))
         let described = try await Backend().order(ValidRequest.activity(fields, push: #""Desc":"D","#))
-        #expect(described.notification == NotificationContent(body: "D"))
+        #expect(described.notification == NotificationContent(body: "D", badge: .add(1)))
     }
 
     @Test("C91: an update without Title and Desc falls back to the text of MsgBody")
@@ -194,6 +194,6 @@ struct LiveActivityTests {
         let order = try await Backend().order(
             ValidRequest.activity(#""LaId":"a","Event":"update","ContentState":{}"#)
         )
-        #expect(order.notification == NotificationContent(body: "hello"))
+        #expect(order.notification == NotificationContent(body: "hello", badge: .add(1)))
     }
 }

@@ -47,7 +47,7 @@ struct NotificationTests {
         #expect(order.notification.body == "Pizza:hello")
         #expect(backend.gateway.nicknameLookups == 1)
         let described = ValidRequest.minimal(ValidRequest.text, more: #","OfflinePushInfo":{"Desc":"D"}"#)
-        #expect(try await backend.order(described).notification == NotificationContent(body: "D"))
+        #expect(try await backend.order(described).notification == NotificationContent(body: "D", badge: .add(1)))
         #expect(backend.gateway.nicknameLookups == 1)
     }
 
@@ -64,17 +64,17 @@ struct NotificationTests {
         let order = try await Backend().order(
             ValidRequest.minimal(ValidRequest.text, more: #","OfflinePushInfo":{"# + push + "}")
         )
-        #expect(order.notification == NotificationContent(title: title, body: body))
+        #expect(order.notification == NotificationContent(title: title, body: body, badge: .add(1)))
     }
 
     @Test("a custom element's Desc, Ext and Sound count without OfflinePushInfo; with it only Desc, as text")
     func customElement() async throws {
         let custom = Self.element("TIMCustomElem", #""Data":"d","Desc":"custom","Ext":"e","Sound":"s.caf""#)
         let alone = try await Backend().order(ValidRequest.minimal(custom))
-        #expect(alone.notification == NotificationContent(body: "custom", sound: "s.caf", ext: "e"))
+        #expect(alone.notification == NotificationContent(body: "custom", sound: "s.caf", ext: "e", badge: .add(1)))
         let more = #","OfflinePushInfo":{"Ext":"x"}"#
         let both = try await Backend().order(ValidRequest.minimal(custom, more: more))
-        #expect(both.notification == NotificationContent(body: "custom", ext: "x"))
+        #expect(both.notification == NotificationContent(body: "custom", ext: "x", badge: .add(1)))
         let silent = try await Backend().order(ValidRequest.minimal(Self.element("TIMCustomElem", #""Data":"d""#)))
         #expect(silent.notification.isEmpty)
     }
@@ -107,21 +107,6 @@ struct NotificationTests {
             ValidRequest.minimal(custom),
             code: 90010,
             field: "MsgBody: ",
-        )
-    }
-
-    @Test("fields that are accepted without effect are warned of")
-    func notSupported() async throws {
-        let push = #"""
-            ,"OfflinePushInfo":{"Desc":"D","PushTemplateId":"1-1","MultiLanguageContent":[{"Language":"en","Title":"T"}],
-            "ApnsInfo":{"ContentAvailable":1,"IsVoipPush":"1"}}
-            """#
-        let answer = try await Backend().send(ValidRequest.minimal(ValidRequest.text, more: push))
-        #expect(
-            Set((answer["Warnings"]?.elements ?? []).compactMap { $0["Field"]?.string }) == [
-                "OfflinePushInfo.PushTemplateId", "OfflinePushInfo.MultiLanguageContent",
-                "OfflinePushInfo.ApnsInfo.ContentAvailable", "OfflinePushInfo.ApnsInfo.IsVoipPush",
-            ]
         )
     }
 }

@@ -51,9 +51,15 @@ struct SendMessageTests {
                         image: "https://a.b/c.png",
                         mutableContent: true,
                         interruptionLevel: .timeSensitive,
+                        translations: [
+                            NotificationTranslation(language: "de", title: "Bestellung", body: "Unterwegs"),
+                            NotificationTranslation(language: "fr"),
+                        ],
+                        badge: .set(5),
                     ),
                     suppression: nil,
                     lifetime: 60,
+                    otherPlatforms: Array(ValidRequest.otherPlatforms.utf8),
                 )
         )
     }
@@ -136,16 +142,37 @@ struct SendMessageTests {
         #expect(answer["Warnings"] == nil)
     }
 
-    @Test("numbers may be written as 1.0 and 1e2, and inside OfflinePushInfo as strings")
+    @Test("numbers may be written as 1.0 and 1e2, and outside OfflinePushInfo not as strings")
     func numbers() async throws {
         let body = try ValidRequest.single
             .breaking("1287657", "1e2")
             .breaking(#""MsgLifeTime":60"#, #""MsgLifeTime":60.0"#)
-            .breaking(#""MutableContent":1"#, #""MutableContent":"1""#)
         let order = try await Backend().order(body)
         #expect(order.messageKey.contains("_100_"))
         #expect(order.lifetime == 60)
-        #expect(order.notification.mutableContent)
+    }
+
+    @Test(
+        "each number inside OfflinePushInfo may be a string",
+        arguments: [
+            ("PushFlag", "0"), ("BadgeSetNum", "5"), ("PushStyle", "0"), ("OPPONotifyLevel", "16"),
+            ("MeiZuNoticeMsgType", "0"), ("ExtAsHuaweiIntentParam", "1"), ("SoundDuration", "30"), ("BadgeMode", "1"),
+            ("MutableContent", "1"), ("ContentAvailable", "0"), ("IsVoipPush", "0"), ("DismissalDate", "1796007772"),
+        ],
+    )
+    func numericString(field: String, number: String) async throws {
+        let backend = Backend()
+        let name = #"""# + field + #"":"#
+        let body = try ValidRequest.single.breaking(name + number, name + #"""# + number + #"""#)
+        let answer = try await backend.send(body)
+        #expect(answer["ErrorCode"]?.integer == 0)
+        #expect(answer["Warnings"] == nil)
+        var order = try #require(backend.gateway.orders.first)
+        var expected = try await Backend().order(ValidRequest.single)
+        // Kept as it came.
+        order.otherPlatforms = nil
+        expected.otherPlatforms = nil
+        #expect(order == expected)
     }
 
     // MARK: - What is refused

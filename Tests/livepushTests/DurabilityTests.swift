@@ -8,7 +8,7 @@ extension EndToEndTests {
     @Suite
     struct DurabilityTests {
         /// Death is noticed within three seconds instead of 25. A busy machine may hold up a living instance for less.
-        private static let quickTakeover = [
+        static let quickTakeover = [
             "--heartbeat-interval", "0.2", "--takeover-after", "2.5", "--send-stop-after", "1.5",
         ]
 

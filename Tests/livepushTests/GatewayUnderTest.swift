@@ -229,8 +229,10 @@ final class GatewayUnderTest {
     }
 
     /// Registers the device token of a phone.
-    func register(_ account: String, device phone: TestPhone, businessID: Int = 1) throws {
-        let body = #"{"token":"\#(phone.deviceToken)","businessId":\#(businessID)}"#
+    ///
+    /// - Parameter more: further members, each with a comma before it.
+    func register(_ account: String, device phone: TestPhone, businessID: Int = 1, more: String = "") throws {
+        let body = #"{"token":"\#(phone.deviceToken)","businessId":\#(businessID)\#(more)}"#
         try self.phone(account, "PUT", "/v1/devices/\(phone.installation)", body)
     }
 
@@ -238,6 +240,14 @@ final class GatewayUnderTest {
     func register(_ account: String, activity laID: String, _ phone: TestPhone) throws {
         let body = #"{"token":"\#(phone.activityToken)","businessId":1,"installation":"\#(phone.installation)"}"#
         try self.phone(account, "PUT", "/v1/activities/\(laID)", body)
+    }
+
+    /// Reports whether a phone's app is in front, which must succeed.
+    @discardableResult
+    func report(_ account: String, _ state: String, of phone: TestPhone, unread: Int? = nil) throws -> JSONValue {
+        let unread = unread.map { #","unread":\#($0)"# } ?? ""
+        let body = #"{"installation":"\#(phone.installation)","state":"\#(state)"\#(unread)}"#
+        return try self.phone(account, "POST", "/v1/presence", body)
     }
 
     // MARK: - SQL

@@ -15,6 +15,9 @@ struct TestMessage {
     var title: String? = "Your order"
     var desc: String? = "is on its way"
     var ext: String?
+    /// Further members of OfflinePushInfo and of ApnsInfo: JSON without braces, sent as it is.
+    var pushMembers: String?
+    var apnsMembers: String?
     var sender: String?
     /// MsgLifeTime in seconds.
     var lifetime: Int64?
@@ -47,8 +50,14 @@ struct TestMessage {
         writer.member("Title", title)
         writer.member("Desc", desc)
         writer.member("Ext", ext)
+        if let pushMembers {
+            writer.raw(Array(pushMembers.utf8))
+        }
         writer.key("ApnsInfo")
         writer.beginObject()
+        if let apnsMembers {
+            writer.raw(Array(apnsMembers.utf8))
+        }
         if let laID {
             writer.key("LiveActivity")
             writer.beginObject()

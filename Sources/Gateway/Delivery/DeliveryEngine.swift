@@ -23,9 +23,11 @@ final class DeliveryEngine {
 
     private var claims = WorkQueue()
     private var lookUps = WorkQueue()
+    private var counts = WorkQueue()
     private var settlements: [SettlementEntry] = []
     private let claimSignal = Signal()
     private let lookUpSignal = Signal()
+    private let countSignal = Signal()
     private let settleSignal = Signal()
     /// Under which id of the instance the work in memory was begun.
     private var owner: Int64?
@@ -70,6 +72,7 @@ final class DeliveryEngine {
     func start(isolation: isolated any Actor = #isolation) {
         run { await $0.claimActivities() }
         run { await $0.lookUpDevices() }
+        run { await $0.countBadges() }
         run { await $0.settle() }
     }
 
@@ -87,7 +90,7 @@ final class DeliveryEngine {
     func close() {
         isClosed = true
         dropWork()
-        for signal in [claimSignal, lookUpSignal, settleSignal] {
+        for signal in [claimSignal, lookUpSignal, countSignal, settleSignal] {
             signal.set()
         }
     }
@@ -147,9 +150,12 @@ final class DeliveryEngine {
         case .claimActivities:
             claims.append(task)
             claimSignal.set()
-        case .lookUpDevices:
+        case .lookUpDevices where task.message.underWay.order.notification.badge == .unchanged:
             lookUps.append(task)
             lookUpSignal.set()
+        case .lookUpDevices:
+            counts.append(task)
+            countSignal.set()
         case .push(let attempts):
             for attempt in attempts {
                 push(attempt, task)
@@ -247,7 +253,7 @@ final class DeliveryEngine {
     private func claimActivities() async {
         while !isClosed {
             await claimSignal.wait()
-            while let batch = claims.takeDistinct(limit: DeliveryEngine.batchSize), !batch.isEmpty {
+            while let batch = claims.takeDistinct(limit: DeliveryEngine.batchSize, by: \.activityKey), !batch.isEmpty {
                 await query(batch) { engine, tasks throws(PostgresError) in
                     let found = try await engine.store.claim(tasks.compactMap(\.claim))
                     for (task, registrations) in zip(tasks, found) {
@@ -269,6 +275,23 @@ final class DeliveryEngine {
                     let found = try await engine.store.devices(of: accounts)
                     for (task, devices) in zip(tasks, found) {
                         let now = engine.currentTime
+                        let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
+                        engine.perform(action, task)
+                    }
+                }
+            }
+        }
+    }
+
+    private func countBadges() async {
+        while !isClosed {
+            await countSignal.wait()
+            while let batch = counts.takeDistinct(limit: DeliveryEngine.batchSize, by: \.accountKey), !batch.isEmpty {
+                await query(batch) { engine, tasks throws(PostgresError) in
+                    // One time for the count and for the decision: what is counted is sent.
+                    let now = engine.currentTime
+                    let found = try await engine.store.countedDevices(tasks.map(\.count), at: now)
+                    for (task, devices) in zip(tasks, found) {
                         let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
                         engine.perform(action, task)
                     }
@@ -428,6 +451,7 @@ final class DeliveryEngine {
     private func dropWork() {
         claims = WorkQueue()
         lookUps = WorkQueue()
+        counts = WorkQueue()
         settlements = []
         refusedSettlements = []
         recipientsUnderWay = 0

@@ -48,6 +48,8 @@ public struct DeliveryTarget: Sendable, Equatable {
     public var timestampSent: Int64?
     /// Size of the last body.
     public var payloadBytes: Int?
+    /// The number for the icon, the same on every attempt: the message was counted for this phone.
+    public var badge: Int64?
     /// When the last attempt was sent.
     public var sentAt: UnixTime?
 

@@ -64,6 +64,10 @@ public struct FoundDevice: Sendable, Equatable {
     public var foregroundUntil: UnixTime?
     /// Whether the person denied notifications.
     public var deniesNotifications: Bool
+    /// System language as reported.
+    public var language: String?
+    /// The number for the icon after this message was counted; nil where the message does not change it.
+    public var badge: Int64?
 
     /// Makes a device as found.
     public init(
@@ -73,6 +77,8 @@ public struct FoundDevice: Sendable, Equatable {
         environment: APNsEnvironment?,
         foregroundUntil: UnixTime?,
         deniesNotifications: Bool,
+        language: String? = nil,
+        badge: Int64? = nil,
     ) {
         self.installation = installation
         self.token = token
@@ -80,5 +86,7 @@ public struct FoundDevice: Sendable, Equatable {
         self.environment = environment
         self.foregroundUntil = foregroundUntil
         self.deniesNotifications = deniesNotifications
+        self.language = language
+        self.badge = badge
     }
 }

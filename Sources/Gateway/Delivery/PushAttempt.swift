@@ -19,4 +19,8 @@ public struct PushAttempt: Sendable, Equatable {
     public var expiration: Int64
     /// apns-priority.
     public var priority: Int
+    /// Which translation of the notification is sent, by its position; nil: the message's own texts.
+    public var translation: Int?
+    /// The number for the icon; nil: it stays.
+    public var badge: Int64?
 }

@@ -7,11 +7,12 @@ struct PushComposer {
     static let payloadOverLimit = "payload_over_limit"
 
     private let message: MessageUnderWay
-    private var notification: Encoded?
+    /// By the position of the translation, nil for the message's own texts.
+    private var notifications: [Int?: Encoded] = [:]
     private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?)?
 
     private enum Encoded {
-        case payload([UInt8])
+        case payload(NotificationPayload)
         case overLimit
     }
 
@@ -23,12 +24,12 @@ struct PushComposer {
     mutating func request(for attempt: PushAttempt, to account: String, at now: UnixTime) -> APNsRequest? {
         let bundleID = attempt.destination.certificate.bundleID
         let isActivity = attempt.kind == .activity
-        let payload = isActivity ? activityPayload(attempt.timestamp ?? now.seconds, now) : notificationPayload()
+        let payload = isActivity ? activityPayload(attempt.timestamp ?? now.seconds, now) : notificationPayload(attempt)
         guard let payload else { return nil }
         return APNsRequest(
             deviceToken: attempt.token.hexadecimal,
             topic: isActivity ? PushTopic.liveActivity(bundleID: bundleID) : PushTopic.alert(bundleID: bundleID),
-            pushType: isActivity ? .liveActivity : .alert,
+            pushType: isActivity ? .liveActivity : message.order.notification.isSilent ? .background : .alert,
             priority: attempt.priority,
             expiration: attempt.expiration,
             apnsID: PushComposer.apnsID(message.receipt.id, attempt.kind, account, attempt.installation),
@@ -71,15 +72,13 @@ struct PushComposer {
         return payload.count <= PayloadLimit.bytes ? payload : nil
     }
 
-    private mutating func notificationPayload() -> [UInt8]? {
-        if notification == nil {
-            if let (bytes, _) = try? NotificationPayload.encode(message.order.notification) {
-                notification = .payload(bytes)
-            } else {
-                notification = .overLimit
-            }
+    private mutating func notificationPayload(_ attempt: PushAttempt) -> [UInt8]? {
+        if notifications[attempt.translation] == nil {
+            let content = message.order.notification.translated(by: attempt.translation)
+            notifications[attempt.translation] =
+                (try? NotificationPayload(content)).map { .payload($0) } ?? .overLimit
         }
-        guard case .payload(let bytes) = notification else { return nil }
-        return bytes
+        guard case .payload(let payload) = notifications[attempt.translation] else { return nil }
+        return payload.encode(badge: attempt.badge)
     }
 }

@@ -75,15 +75,22 @@ struct RecipientDelivery: Sendable {
 
     /// The recipient's devices.
     mutating func devicesFound(_ found: [FoundDevice], of message: MessageUnderWay, at now: UnixTime) -> Action {
+        let notification = message.order.notification
         var attempts: [PushAttempt] = []
         for device in found {
             guard let index = target(.device, device.installation, device.token, at: now) else { continue }
-            if device.deniesNotifications {
+            let translation = notification.translation(for: device.language)
+            if notification.isSilent {
+                // Nobody sees it, so neither the permission to notify nor an app in front is in its way.
+                attempts.append(contentsOf: begin(index, device, nil, message, now))
+            } else if device.deniesNotifications {
                 settle(index, as: .nothingToSend, reason: "permission_denied")
             } else if let until = device.foregroundUntil, now < until {
                 settle(index, as: .foreground, reason: "app_in_foreground")
+            } else if notification.translated(by: translation).isEmpty {
+                settle(index, as: .nothingToSend, reason: "no_text")
             } else {
-                attempts.append(contentsOf: begin(index, device, message, now))
+                attempts.append(contentsOf: begin(index, device, translation, message, now))
             }
         }
         cancelGone(.device, except: found.map(\.installation))
@@ -206,7 +213,7 @@ struct RecipientDelivery: Sendable {
     }
 
     private mutating func lookUpDevices(of message: MessageUnderWay) -> Action {
-        if message.order.notification.isEmpty {
+        if message.order.notification.isNothing {
             return finish(of: message, adding: nothing(.nothingToSend, "no_text"))
         }
         return .lookUpDevices
@@ -320,10 +327,15 @@ struct RecipientDelivery: Sendable {
     private mutating func begin(
         _ index: Int,
         _ device: FoundDevice,
+        _ translation: Int?,
         _ message: MessageUnderWay,
         _ now: UnixTime,
     ) -> [PushAttempt] {
-        progress.targets[index].priorityReason = "notification"
+        let isSilent = message.order.notification.isSilent
+        progress.targets[index].priorityReason = isSilent ? "background" : "notification"
+        // A retry shows the number of the first attempt, whatever was counted since.
+        let badge = progress.targets[index].badge ?? device.badge
+        progress.targets[index].badge = badge
         return begin(index, device.token, device.businessID, device.environment, message, now) {
             PushAttempt(
                 target: index,
@@ -333,7 +345,10 @@ struct RecipientDelivery: Sendable {
                 destination: $0,
                 timestamp: nil,
                 expiration: message.deadline.seconds,
-                priority: 10,
+                // APNs refuses a background push of priority 10.
+                priority: isSilent ? 5 : 10,
+                translation: translation,
+                badge: badge,
             )
         }
     }

@@ -61,6 +61,7 @@ extension DeliveryTarget {
         writer.member("priorityReason", priorityReason)
         writer.member("timestampSent", timestampSent)
         writer.member("payloadBytes", payloadBytes)
+        writer.member("badge", badge)
         writer.member("sentAt", sentAt?.microseconds)
         writer.endObject()
     }
@@ -96,6 +97,7 @@ extension DeliveryTarget {
         priorityReason = value["priorityReason"]?.string
         timestampSent = value["timestampSent"]?.integer
         payloadBytes = value["payloadBytes"]?.integer.flatMap { Int(exactly: $0) }
+        badge = value["badge"]?.integer
         sentAt = value["sentAt"]?.integer.map(UnixTime.init(microseconds:))
     }
 }

@@ -55,6 +55,42 @@ final class RecipientTask {
     }
 }
 
+extension RecipientTask {
+    /// Which row of `live_activity` it claims, on any installation.
+    struct ActivityKey: Hashable {
+        let sdkAppID: Int64
+        let account: String
+        let laID: String
+    }
+
+    /// Which rows of `device` it counts a badge in.
+    struct AccountKey: Hashable {
+        let sdkAppID: Int64
+        let account: String
+    }
+
+    var activityKey: ActivityKey {
+        let order = message.underWay.order
+        return ActivityKey(sdkAppID: order.sdkAppID, account: account, laID: order.activity?.laID ?? "")
+    }
+
+    var accountKey: AccountKey {
+        AccountKey(sdkAppID: message.underWay.order.sdkAppID, account: account)
+    }
+
+    /// What it asks of the count of badges.
+    var count: DeliveryStore.BadgeCount {
+        let message = message.underWay
+        return DeliveryStore.BadgeCount(
+            sdkAppID: message.order.sdkAppID,
+            account: account,
+            messageID: message.receipt.id,
+            change: message.order.notification.badge,
+            counted: delivery.progress.targets.filter { $0.badge != nil }.map(\.installation),
+        )
+    }
+}
+
 /// Recipients that wait for a statement, first in, first out.
 struct WorkQueue {
     private var tasks: [RecipientTask] = []
@@ -71,15 +107,10 @@ struct WorkQueue {
         return batch
     }
 
-    /// The first tasks, no two of which concern one activity of one account: one statement changes a row once, and the
-    /// second of two messages has to see the claim of the first.
-    mutating func takeDistinct(limit: Int) -> [RecipientTask]? {
+    /// The first tasks, no two of which have one key: one statement changes a row once, and the second of two messages
+    /// has to see what the first did.
+    mutating func takeDistinct<Key: Hashable>(limit: Int, by key: (RecipientTask) -> Key) -> [RecipientTask]? {
         guard !tasks.isEmpty else { return nil }
-        struct Key: Hashable {
-            let sdkAppID: Int64
-            let account: String
-            let laID: String
-        }
         var keys: Set<Key> = []
         var batch: [RecipientTask] = []
         var left: [RecipientTask] = []
@@ -87,9 +118,7 @@ struct WorkQueue {
         for task in tasks {
             guard batch.count < limit else { break }
             scanned += 1
-            let order = task.message.underWay.order
-            let key = Key(sdkAppID: order.sdkAppID, account: task.account, laID: order.activity?.laID ?? "")
-            if keys.insert(key).inserted {
+            if keys.insert(key(task)).inserted {
                 batch.append(task)
             } else {
                 left.append(task)

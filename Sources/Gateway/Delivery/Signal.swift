@@ -19,6 +19,14 @@ final class Signal {
             isSet = false
             return
         }
-        await withCheckedContinuation { waiter = $0 }
+        await withCheckedContinuation { continuation in
+            // Asked once more: other jobs and events of the loop can run before this closure does.
+            if isSet {
+                isSet = false
+                continuation.resume()
+            } else {
+                waiter = continuation
+            }
+        }
     }
 }

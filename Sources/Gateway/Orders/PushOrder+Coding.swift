@@ -38,6 +38,7 @@ extension PushOrder {
         notification.encode(to: &writer)
         writer.member("suppression", suppression?.rawValue)
         writer.member("lifetime", lifetime)
+        writer.member("otherPlatforms", raw: otherPlatforms)
         writer.endObject()
         return writer.bytes
     }
@@ -67,6 +68,7 @@ extension PushOrder {
             notification: try NotificationContent(decoding: root["notification"]),
             suppression: suppression,
             lifetime: try root.number("lifetime"),
+            otherPlatforms: root["otherPlatforms"].map { Array($0.verbatim) },
         )
     }
 }
@@ -133,6 +135,24 @@ extension NotificationContent {
         writer.member("image", image)
         writer.member("mutableContent", mutableContent)
         writer.member("interruptionLevel", interruptionLevel?.rawValue)
+        if !translations.isEmpty {
+            writer.key("translations")
+            writer.beginArray()
+            for translation in translations {
+                writer.beginObject()
+                writer.member("language", translation.language)
+                writer.member("title", translation.title)
+                writer.member("body", translation.body)
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        switch badge {
+        case .unchanged: break
+        case .add(let number): writer.member("badgeAdd", number)
+        case .set(let number): writer.member("badgeSet", number)
+        }
+        if isSilent { writer.member("silent", true) }
         writer.endObject()
     }
 
@@ -147,6 +167,16 @@ extension NotificationContent {
             image: value["image"]?.string,
             mutableContent: value["mutableContent"]?.boolean ?? false,
             interruptionLevel: value["interruptionLevel"]?.string.flatMap { InterruptionLevel(rawValue: $0) },
+            translations: try (value["translations"]?.elements ?? []).map { element throws(PushOrder.DecodingError) in
+                NotificationTranslation(
+                    language: try element.text("language"),
+                    title: element["title"]?.string,
+                    body: element["body"]?.string,
+                )
+            },
+            badge: value["badgeSet"]?.integer.map { .set($0) } ?? value["badgeAdd"]?.integer.map { .add($0) }
+                ?? .unchanged,
+            isSilent: value["silent"]?.boolean ?? false,
         )
     }
 }

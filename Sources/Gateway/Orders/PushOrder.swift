@@ -32,8 +32,11 @@ public struct PushOrder: Sendable, Equatable {
     public var recipients: [String]
     /// What to do with the recipients' Live Activities; nil: the message is a plain notification.
     public var activity: ActivityInstruction?
-    /// What a notification shows, whether it is the message itself or the fallback. Empty: there is nothing to show.
+    /// What a notification shows, whether it is the message itself or the fallback.
     public var notification: NotificationContent
+    /// What the sender wrote for phones of other makers: the text of a JSON object with the members that came, each
+    /// byte for byte. Nothing here acts on it; it is kept and erased with the order.
+    public var otherPlatforms: [UInt8]?
     /// Set where no push of any kind is wanted.
     public var suppression: Suppression?
     /// How long a push may be tried, in seconds from accept, 0 to 604,800.
@@ -51,6 +54,7 @@ public struct PushOrder: Sendable, Equatable {
         notification: NotificationContent,
         suppression: Suppression?,
         lifetime: Int64,
+        otherPlatforms: [UInt8]? = nil,
     ) {
         self.dialect = dialect
         self.endpoint = endpoint
@@ -62,6 +66,7 @@ public struct PushOrder: Sendable, Equatable {
         self.notification = notification
         self.suppression = suppression
         self.lifetime = lifetime
+        self.otherPlatforms = otherPlatforms
     }
 
     /// The longest lifetime, seven days; also the default of an absent `MsgLifeTime`.

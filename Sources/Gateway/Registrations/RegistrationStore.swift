@@ -1,8 +1,9 @@
 public import Logging
 public import PostgresClient
 
-/// The phones' registrations in PostgreSQL. Each call is one transaction and one round trip; what it decides is in
-/// `Schema/0003_registration_functions.sql`, where the rows can be locked meanwhile.
+/// The phones' registrations in PostgreSQL. Each call is one transaction and one round trip; what it decides is in the
+/// functions of `Schema/0003_registration_functions.sql` and `Schema/0005_badges_and_presence.sql`, where the rows can
+/// be locked meanwhile.
 ///
 /// One object per lane, used on that lane's thread.
 public final class RegistrationStore {
@@ -110,6 +111,27 @@ public final class RegistrationStore {
         )
         return try await run(statement) { row throws(PostgresError) in
             try row.boolean(1) ? .staleSequence : .cleared(try row.integer(0))
+        }
+    }
+
+    /// Keeps whether the app is in front, and the number on its icon. Touches no sequence.
+    public func reportPresence(
+        _ presence: Presence,
+        of owner: RegistrationOwner,
+    ) async throws(GatewayUnavailable) -> PresenceOutcome {
+        let statement = PostgresStatement(
+            "SELECT foreground_until FROM report_presence($1, $2, $3, $4, $5::bigint::integer)",
+            [
+                .integer(owner.sdkAppID), .text(owner.account), .text(owner.installation),
+                .boolean(presence.state == .foreground), .integer(presence.unread),
+            ],
+        )
+        let results = try await run([statement])
+        return try reading { () throws(PostgresError) in
+            guard let row = results.first?.rows.first else { return .unknownInstallation }
+            return .applied(
+                foregroundUntil: try row.timestampMicrosecondsOrNil(0).map(UnixTime.init(microseconds:))
+            )
         }
     }
 

@@ -231,14 +231,23 @@ final class DeliveryStore {
             PostgresStatement(
                 """
                 SELECT asked.position, device.installation, device.token, device.business_id, device.environment,
-                    device.foreground_until, coalesce(device.notification_permission = 'denied', false)
+                    device.foreground_until, coalesce(device.notification_permission = 'denied', false),
+                    device.language, NULL::bigint
                 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (sdk_app_id, account, position)
                 JOIN device USING (sdk_app_id, account)
                 """,
                 [.integers(accounts.map(\.sdkAppID)), .texts(accounts.map(\.account))],
             )
         )
-        var found = [[FoundDevice]](repeating: [], count: accounts.count)
+        return try FoundDevice.read(result, count: accounts.count)
+    }
+}
+
+extension FoundDevice {
+    /// Reads the answer of a look-up: position, installation, token, certificate, environment, foreground, denial,
+    /// language, badge.
+    static func read(_ result: PostgresResult, count: Int) throws(PostgresError) -> [[FoundDevice]] {
+        var found = [[FoundDevice]](repeating: [], count: count)
         for row in result.rows {
             guard let position = Int(exactly: try row.integer(0) - 1), found.indices.contains(position),
                 let token = try? PushToken(bytes: try row.bytes(2))
@@ -251,6 +260,8 @@ final class DeliveryStore {
                     environment: try row.textOrNil(4).flatMap(APNsEnvironment.init(rawValue:)),
                     foregroundUntil: try row.timestampMicrosecondsOrNil(5).map(UnixTime.init(microseconds:)),
                     deniesNotifications: try row.boolean(6),
+                    language: try row.textOrNil(7),
+                    badge: try row.integerOrNil(8),
                 )
             )
         }

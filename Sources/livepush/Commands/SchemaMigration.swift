@@ -19,6 +19,11 @@ struct SchemaMigration: Sendable {
             file: PackageResources._003_registration_functions_sql,
         ),
         SchemaMigration(version: 4, name: "0004_recent_request.sql", file: PackageResources._004_recent_request_sql),
+        SchemaMigration(
+            version: 5,
+            name: "0005_badges_and_presence.sql",
+            file: PackageResources._005_badges_and_presence_sql,
+        ),
         SchemaMigration(version: 6, name: "0006_rate_limits.sql", file: PackageResources._006_rate_limits_sql),
         SchemaMigration(version: 7, name: "0007_operators.sql", file: PackageResources._007_operators_sql),
     ]

@@ -1,0 +1,35 @@
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite("A wake-up signal", .timeLimit(.minutes(1)))
+struct SignalTests {
+    @Test("a wake-up before the wait, while it begins, or later is not lost", arguments: 0...3)
+    func isNotLost(jobsBefore: Int) async throws {
+        let lane = try LoopActor()
+        defer { lane.stop() }
+        let count = await lane.run { lane in
+            let signal = Signal()
+            var woken = 0
+            Task {
+                _ = lane
+                while true {
+                    await signal.wait()
+                    woken += 1
+                }
+            }
+            for round in 1...100 where woken == round - 1 {
+                for _ in 0..<jobsBefore {
+                    await Task.yield()
+                }
+                signal.set()
+                for _ in 0..<10 where woken < round {
+                    await Task.yield()
+                }
+            }
+            return woken
+        }
+        #expect(count == 100)
+    }
+}
