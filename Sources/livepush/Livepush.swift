@@ -9,6 +9,7 @@ struct Livepush {
             AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
             CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
             CertificateTokenCommand.self,
+            MasterKeyRotateCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
         ]
     }

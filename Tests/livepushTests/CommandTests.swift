@@ -15,6 +15,7 @@ extension EndToEndTests {
                 (["serve", "--lanes", "none"], "--lanes"), (["app", "add"], "--sdk-app-id"),
                 (["certificate", "add", "--sdk-app-id", "1"], "--business-id"),
                 (["usersig", "--sdk-app-id", "1"], "--identifier"),
+                (["master-key", "rotate", "--database-url", "x"], "livepush_master_key"),
             ] as [([String], String)],
         )
         func usageErrorsExit64(arguments: [String], name: String) throws {
@@ -28,7 +29,8 @@ extension EndToEndTests {
             "Each command explains itself and exits 0",
             arguments: [
                 [], ["serve"], ["migrate"], ["app"], ["app", "add"], ["certificate"], ["certificate", "add"],
-                ["certificate", "token"], ["usersig"], ["send"], ["simulator"],
+                ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["send"],
+                ["simulator"],
             ],
         )
         func helpExitsZero(command: [String]) throws {

@@ -14,7 +14,8 @@ final class GatewayUnderTest {
     let database: String
     let peer: APNsPeer
     private let postgres: PrivatePostgres
-    private let environment: [String: String]
+    /// What commands and servers are started with from now on.
+    var environment: [String: String]
     private var servers: [GatewayServer] = []
     private var userSigs: [String: String] = [:]
     private var server: GatewayServer { get throws { try #require(servers.last) } }

@@ -29,7 +29,7 @@ struct ReadmeSession {
     static func help() throws -> String {
         let commands = [
             "serve", "migrate", "app add", "app set", "app list", "app remove", "certificate add", "certificate list",
-            "certificate remove", "certificate token", "usersig", "send", "simulator",
+            "certificate remove", "certificate token", "master-key rotate", "usersig", "send", "simulator",
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]

@@ -1,3 +1,4 @@
+import Gateway
 import Glibc
 
 /// The words of a command line, checked against the options that the command knows.
@@ -105,14 +106,27 @@ struct CommandArguments {
         return text
     }
 
-    /// LIVEPUSH_MASTER_KEY. Only from the environment: a command line can be read by every user of the machine.
-    func masterKey() throws(UsageError) -> String {
-        guard let key = environment["LIVEPUSH_MASTER_KEY"], !key.isEmpty else {
-            throw UsageError(
-                "LIVEPUSH_MASTER_KEY is needed in the environment (make one with: openssl rand -base64 32)"
-            )
+    /// A key that stands in an environment variable, nil if there is none. Only from the environment: a command line
+    /// can be read by every user of the machine.
+    func masterKey(in variable: StaticString) throws(SecretSealError) -> MasterKey? {
+        guard let text = environment["\(variable)"], !text.isEmpty else { return nil }
+        return try MasterKey(base64: text, variable: variable)
+    }
+
+    /// The key in a variable that must be set.
+    func requiredMasterKey(in variable: StaticString) throws -> MasterKey {
+        guard let key = try masterKey(in: variable) else {
+            throw UsageError("\(variable) is needed in the environment (make one with: openssl rand -base64 32)")
         }
         return key
+    }
+
+    /// Seals under LIVEPUSH_MASTER_KEY, and opens also what LIVEPUSH_PREVIOUS_MASTER_KEY sealed.
+    func secretSeal() throws -> SecretSeal {
+        SecretSeal(
+            masterKey: try requiredMasterKey(in: "LIVEPUSH_MASTER_KEY"),
+            previous: try masterKey(in: "LIVEPUSH_PREVIOUS_MASTER_KEY"),
+        )
     }
 
     private static func seconds(_ text: String, _ name: String) throws(UsageError) -> Duration {
