@@ -15,6 +15,8 @@ extension EndToEndTests {
                 (["serve", "--lanes", "none"], "--lanes"), (["app", "add"], "--sdk-app-id"),
                 (["certificate", "add", "--sdk-app-id", "1"], "--business-id"),
                 (["usersig", "--sdk-app-id", "1"], "--identifier"),
+                (["retention", "--database-url", "x", "--days", "0"], "--days"),
+                (["retention", "--database-url", "x", "--lock-timeout", "0"], "--lock-timeout"),
                 (["master-key", "rotate", "--database-url", "x"], "livepush_master_key"),
             ] as [([String], String)],
         )
@@ -28,7 +30,8 @@ extension EndToEndTests {
         @Test(
             "Each command explains itself and exits 0",
             arguments: [
-                [], ["serve"], ["migrate"], ["app"], ["app", "add"], ["certificate"], ["certificate", "add"],
+                [], ["serve"], ["migrate"], ["retention"], ["app"], ["app", "add"], ["certificate"],
+                ["certificate", "add"],
                 ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["send"],
                 ["simulator"],
             ],
