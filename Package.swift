@@ -92,6 +92,7 @@ let package = Package(
                 .embedInCode("Schema/0003_registration_functions.sql"),
                 .embedInCode("Schema/0004_recent_request.sql"),
                 .embedInCode("Schema/0006_rate_limits.sql"),
+                .embedInCode("Schema/0008_registration_import.sql"),
             ],
             swiftSettings: settings,
         ),

@@ -17,6 +17,9 @@ extension EndToEndTests {
                 (["usersig", "--sdk-app-id", "1"], "--identifier"),
                 (["retention", "--database-url", "x", "--days", "0"], "--days"),
                 (["retention", "--database-url", "x", "--lock-timeout", "0"], "--lock-timeout"),
+                (["registrations", "import", "--database-url", "x", "--sdk-app-id", "1"], "file is needed"),
+                (["registrations", "import", "a", "b", "--sdk-app-id", "1"], "'b'"),
+                (["registrations", "import", "-", "--database-url", "x", "--sdk-app-id", "1"], "--report"),
                 (["master-key", "rotate", "--database-url", "x"], "livepush_master_key"),
             ] as [([String], String)],
         )
@@ -32,7 +35,8 @@ extension EndToEndTests {
             arguments: [
                 [], ["serve"], ["migrate"], ["retention"], ["app"], ["app", "add"], ["certificate"],
                 ["certificate", "add"],
-                ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["send"],
+                ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
+                ["registrations", "import"], ["send"],
                 ["simulator"],
             ],
         )

@@ -30,7 +30,8 @@ struct ReadmeSession {
         let commands = [
             "serve", "migrate", "retention", "app add", "app set", "app list", "app remove", "certificate add",
             "certificate list",
-            "certificate remove", "certificate token", "master-key rotate", "usersig", "send", "simulator",
+            "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
+            "simulator",
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]

@@ -234,10 +234,11 @@ public final class Retention {
 
     /// - Returns: false where it gave up waiting for a lock.
     private func runInTime(_ sql: String) async throws(PostgresError) -> Bool {
-        do {
+        do throws(PostgresError) {
             _ = try await connection.run(PostgresStatement(unsafeText: sql))
             return true
-        } catch  where ["55P03", "40P01"].contains(error.sqlState) {
+        } catch {
+            guard ["55P03", "40P01"].contains(error.sqlState) else { throw error }
             return false
         }
     }

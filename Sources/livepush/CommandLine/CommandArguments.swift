@@ -7,19 +7,29 @@ struct CommandArguments {
     private let flags: Set<String>
     private let environment: [String: String]
     private let options: [String: CommandOption]
+    private let operands: [String]
 
+    /// - Parameter maximumOperands: how many words may stand that belong to no option.
     /// - Throws: ``UsageError`` for an unknown option, a missing value or a word too many.
-    init(_ words: [String], options: [CommandOption], environment: [String: String]) throws(UsageError) {
+    init(
+        _ words: [String],
+        options: [CommandOption],
+        maximumOperands: Int = 0,
+        environment: [String: String],
+    ) throws(UsageError) {
         var known: [String: CommandOption] = [:]
         for option in options {
             known[option.name] = option
         }
         var values: [String: [String]] = [:]
         var flags: Set<String> = []
+        var operands: [String] = []
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
-                throw UsageError("unexpected argument '\(word)'")
+                guard operands.count < maximumOperands else { throw UsageError("unexpected argument '\(word)'") }
+                operands.append(word)
+                continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
@@ -41,6 +51,13 @@ struct CommandArguments {
         self.flags = flags
         self.environment = environment
         self.options = known
+        self.operands = operands
+    }
+
+    /// The first word that belongs to no option.
+    func requiredOperand(_ name: String) throws(UsageError) -> String {
+        guard let operand = operands.first else { throw UsageError("\(name) is needed") }
+        return operand
     }
 
     func isSet(_ name: String) -> Bool {

@@ -20,6 +20,11 @@ struct SchemaMigration: Sendable {
         ),
         SchemaMigration(version: 4, name: "0004_recent_request.sql", file: PackageResources._004_recent_request_sql),
         SchemaMigration(version: 6, name: "0006_rate_limits.sql", file: PackageResources._006_rate_limits_sql),
+        SchemaMigration(
+            version: 8,
+            name: "0008_registration_import.sql",
+            file: PackageResources._008_registration_import_sql,
+        ),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {
