@@ -95,6 +95,7 @@ let package = Package(
                 .embedInCode("Schema/0005_badges_and_presence.sql"),
                 .embedInCode("Schema/0006_rate_limits.sql"),
                 .embedInCode("Schema/0007_operators.sql"),
+                .embedInCode("Schema/0008_registration_import.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],
             swiftSettings: settings,

@@ -49,7 +49,7 @@ BEGIN
     END LOOP;
     -- In PostgreSQL 14 everybody may create things in the schema public.
     IF (SELECT pg_has_role(nspowner, 'USAGE') FROM pg_namespace WHERE nspname = 'public') THEN
-        REVOKE ALL ON SCHEMA public FROM PUBLIC, livepush_gateway, livepush_operator;
+        REVOKE CREATE ON SCHEMA public FROM PUBLIC, livepush_gateway, livepush_operator;
         GRANT USAGE ON SCHEMA public TO livepush_gateway, livepush_operator;
     END IF;
 END
@@ -125,3 +125,7 @@ GRANT SELECT (
 ) ON alarm TO livepush_operator;
 GRANT SELECT (sdk_app_id, message_id, msg_key, accepted_at, repeats) ON recent_request TO livepush_operator;
 GRANT SELECT (version, name, applied_at) ON schema_migration TO livepush_operator;
+GRANT SELECT (
+    sdk_app_id, file, bytes, bytes_done, lines_done, report_bytes, imported, unchanged, kept, refused, started_at,
+    updated_at, finished_at
+) ON registration_import TO livepush_operator;

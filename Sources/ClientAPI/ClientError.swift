@@ -39,6 +39,27 @@ struct ClientError: Error, Equatable {
         self.init(code, error.message)
     }
 
+    init(_ fault: RegistrationFault) {
+        let code: ClientErrorCode =
+            switch fault.kind {
+            case .missing: .missingField
+            case .wrongType: .wrongType
+            case .invalidValue: .invalidValue
+            case .invalidToken: .invalidToken
+            case .unknownBusinessID: .unknownBusinessID
+            }
+        self.init(code, fault.message, field: fault.field)
+    }
+
+    /// Runs `body` and answers a fault as a request's.
+    static func refusing<Value>(_ body: () throws(RegistrationFault) -> Value) throws(ClientError) -> Value {
+        do throws(RegistrationFault) {
+            return try body()
+        } catch {
+            throw ClientError(error)
+        }
+    }
+
     static func methodNotAllowed(_ allowed: [String]) -> ClientError {
         var error = ClientError(.methodNotAllowed, "this path has only: \(allowed.joined(separator: ", "))")
         error.allowedMethods = allowed

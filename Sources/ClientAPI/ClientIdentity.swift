@@ -23,9 +23,9 @@ struct ClientIdentity: Equatable {
         }
 
         self.sdkAppID = signature.sdkAppID
-        self.account = query["account"] ?? signature.identifier
-        guard (1...128).contains(account.utf8.count) else {
-            throw ClientError(.invalidValue, "an account has 1 to 128 bytes", field: "account")
+        let account = query["account"] ?? signature.identifier
+        self.account = try ClientError.refusing { () throws(RegistrationFault) in
+            try RegistrationRules.account(account)
         }
         // Accounts are bytes; Swift's == would hold canonically equivalent ones for the same.
         func isSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }

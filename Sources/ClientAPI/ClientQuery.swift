@@ -1,3 +1,4 @@
+import Gateway
 import HTTPServer
 
 /// The query parameters of a request under /v1.
@@ -21,7 +22,7 @@ struct ClientQuery {
         guard let value = self["installation"] else {
             throw ClientError(.missingField, "the query must name the installation", field: "installation")
         }
-        return try FieldRules.installation(value)
+        return try ClientError.refusing { () throws(RegistrationFault) in try RegistrationRules.installation(value) }
     }
 
     /// The installation's counter, nil if there is none.
@@ -29,7 +30,7 @@ struct ClientQuery {
         guard let text = self["sequence"] else { return nil }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let value = Int64(text)
         else {
-            throw ClientError(.invalidValue, FieldRules.sequenceRule, field: "sequence")
+            throw ClientError(.invalidValue, RegistrationRules.sequence, field: "sequence")
         }
         return value
     }

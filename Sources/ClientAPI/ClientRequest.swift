@@ -1,6 +1,5 @@
 import Gateway
 import HTTPServer
-import LiveActivity
 
 /// What a request under /v1 asks for, checked: only the database can refuse it now.
 enum ClientRequest: Equatable {
@@ -20,28 +19,41 @@ enum ClientRequest: Equatable {
         let route = try ClientRoute(method: request.method, segments: segments)
         let query = try ClientQuery(request)
         let identity = try ClientIdentity(request, query: query, gateway: gateway)
+        func hasCertificate(_ businessID: Int64) -> Bool {
+            gateway.hasCertificate(businessID: businessID, in: identity.sdkAppID)
+        }
         switch route {
         case .putDevice(let installation):
-            let owner = identity.owner(of: try FieldRules.installation(installation))
+            let owner = try identity.owner(of: installation)
             let fields = try BodyFields(request.body)
-            self = .putDevice(try fields.device(of: identity, gateway: gateway), owner)
+            let device = try ClientError.refusing { () throws(RegistrationFault) in
+                try fields.device(hasCertificate: hasCertificate)
+            }
+            self = .putDevice(device, owner)
         case .putActivity(let laID):
-            let laID = try FieldRules.laID(laID)
+            let laID = try ClientRequest.checked(laID)
             let fields = try BodyFields(request.body)
-            let owner = identity.owner(of: try fields.installation())
-            self = .putActivity(try fields.activity(laID, of: identity, gateway: gateway), owner)
+            let owner = try identity.owner(
+                of: try ClientError.refusing { () throws(RegistrationFault) in try fields.installation() }
+            )
+            let activity = try ClientError.refusing { () throws(RegistrationFault) in
+                try fields.activity(laID, now: gateway.now(), hasCertificate: hasCertificate)
+            }
+            self = .putActivity(activity, owner)
         case .deleteDevice(let installation):
-            let owner = identity.owner(of: try FieldRules.installation(installation))
-            self = .deleteDevice(owner, sequence: try query.sequence())
+            self = .deleteDevice(try identity.owner(of: installation), sequence: try query.sequence())
         case .clearActivity(let laID):
-            let owner = identity.owner(of: try query.installation())
-            self = .clearActivity(laID: try FieldRules.laID(laID), owner, sequence: try query.sequence())
+            let owner = try identity.owner(of: try query.installation())
+            self = .clearActivity(laID: try ClientRequest.checked(laID), owner, sequence: try query.sequence())
         case .clearActivities:
-            let owner = identity.owner(of: try query.installation())
+            let owner = try identity.owner(of: try query.installation())
             self = .clearActivities(owner, sequence: try query.sequence())
         case .reportPresence:
             let fields = try BodyFields(request.body)
-            self = .reportPresence(try fields.presence(), identity.owner(of: try fields.installation()))
+            let (presence, installation) = try ClientError.refusing { () throws(RegistrationFault) in
+                (try fields.presence(), try fields.installation())
+            }
+            self = .reportPresence(presence, try identity.owner(of: installation))
         case .listRegistrations:
             self = .listRegistrations(identity)
         case .showMessages(let key):
@@ -51,47 +63,17 @@ enum ClientRequest: Equatable {
             self = .showMessages(key: try FieldRules.messageKey(key), sdkAppID: identity.sdkAppID)
         }
     }
+
+    private static func checked(_ laID: String) throws(ClientError) -> String {
+        try ClientError.refusing { () throws(RegistrationFault) in try RegistrationRules.laID(laID) }
+    }
 }
 
 extension ClientIdentity {
-    fileprivate func owner(of installation: String) -> RegistrationOwner {
-        RegistrationOwner(sdkAppID: sdkAppID, account: account, installation: installation)
-    }
-}
-
-extension BodyFields {
-    fileprivate func device(
-        of identity: ClientIdentity,
-        gateway: any MessageGateway,
-    ) throws(ClientError) -> DeviceRegistration {
-        DeviceRegistration(
-            token: try token(),
-            businessID: try businessID(of: identity.sdkAppID, gateway: gateway),
-            environment: try choice("environment"),
-            osVersion: try text("osVersion", limit: 64),
-            appVersion: try text("appVersion", limit: 64),
-            language: try text("language", limit: 64),
-            notificationPermission: try choice("notificationPermission"),
-            frequentPushesEnabled: try boolean("frequentPushesEnabled"),
-            sequence: try sequence(),
-        )
-    }
-
-    fileprivate func activity(
-        _ laID: String,
-        of identity: ClientIdentity,
-        gateway: any MessageGateway,
-    ) throws(ClientError) -> ActivityRegistration {
-        ActivityRegistration(
-            laID: laID,
-            token: try token(),
-            businessID: try businessID(of: identity.sdkAppID, gateway: gateway),
-            environment: try choice("environment"),
-            attributesType: try text("attributesType", limit: 128),
-            appVersion: try text("appVersion", limit: 64),
-            startedAt: try startedAt(now: gateway.now()),
-            frequentPushesEnabled: try boolean("frequentPushesEnabled"),
-            sequence: try sequence(),
-        )
+    fileprivate func owner(of installation: String) throws(ClientError) -> RegistrationOwner {
+        let installation = try ClientError.refusing { () throws(RegistrationFault) in
+            try RegistrationRules.installation(installation)
+        }
+        return RegistrationOwner(sdkAppID: sdkAppID, account: account, installation: installation)
     }
 }

@@ -6,9 +6,11 @@ struct Livepush {
     static var commands: [any Command.Type] {
         [
             ServeCommand.self, MigrateCommand.self,
+            RetentionCommand.self,
             AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
             CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
             CertificateTokenCommand.self,
+            MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
         ]
     }
@@ -39,7 +41,12 @@ struct Livepush {
             return 0
         }
         do {
-            let arguments = try CommandArguments(rest, options: command.options, environment: environment)
+            let arguments = try CommandArguments(
+                rest,
+                options: command.options,
+                maximumOperands: command.operands.count,
+                environment: environment,
+            )
             try await command.run(arguments)
             return 0
         } catch let error as UsageError {

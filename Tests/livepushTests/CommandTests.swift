@@ -15,6 +15,12 @@ extension EndToEndTests {
                 (["serve", "--lanes", "none"], "--lanes"), (["app", "add"], "--sdk-app-id"),
                 (["certificate", "add", "--sdk-app-id", "1"], "--business-id"),
                 (["usersig", "--sdk-app-id", "1"], "--identifier"),
+                (["retention", "--database-url", "x", "--days", "0"], "--days"),
+                (["retention", "--database-url", "x", "--lock-timeout", "0"], "--lock-timeout"),
+                (["registrations", "import", "--database-url", "x", "--sdk-app-id", "1"], "file is needed"),
+                (["registrations", "import", "a", "b", "--sdk-app-id", "1"], "'b'"),
+                (["registrations", "import", "-", "--database-url", "x", "--sdk-app-id", "1"], "--report"),
+                (["master-key", "rotate", "--database-url", "x"], "livepush_master_key"),
             ] as [([String], String)],
         )
         func usageErrorsExit64(arguments: [String], name: String) throws {
@@ -27,8 +33,11 @@ extension EndToEndTests {
         @Test(
             "Each command explains itself and exits 0",
             arguments: [
-                [], ["serve"], ["migrate"], ["app"], ["app", "add"], ["certificate"], ["certificate", "add"],
-                ["certificate", "token"], ["usersig"], ["send"], ["simulator"],
+                [], ["serve"], ["migrate"], ["retention"], ["app"], ["app", "add"], ["certificate"],
+                ["certificate", "add"],
+                ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
+                ["registrations", "import"], ["send"],
+                ["simulator"],
             ],
         )
         func helpExitsZero(command: [String]) throws {

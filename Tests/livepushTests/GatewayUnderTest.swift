@@ -14,10 +14,10 @@ final class GatewayUnderTest {
     let database: String
     let peer: APNsPeer
     private let postgres: PrivatePostgres
-    /// Of the commands: they own the database.
-    private let environment: [String: String]
-    /// Of `serve`: its login may do what `livepush_gateway` may, and nothing else.
-    private let serveEnvironment: [String: String]
+    /// What commands and servers are started with from now on. The commands own the database.
+    var environment: [String: String]
+    /// The database as `serve` sees it: its login may do what `livepush_gateway` may, and nothing else.
+    private let serveDatabase: String
     private var servers: [GatewayServer] = []
     private var userSigs: [String: String] = [:]
     private var server: GatewayServer { get throws { try #require(servers.last) } }
@@ -49,10 +49,7 @@ final class GatewayUnderTest {
         self.folder = folder
         let masterKey = try ChildProcess.run("openssl", ["rand", "-base64", "32"]).output.trimmed
         environment = ["LIVEPUSH_DATABASE_URL": database, "LIVEPUSH_MASTER_KEY": masterKey]
-        serveEnvironment = [
-            "LIVEPUSH_DATABASE_URL": postgres.url(database, as: "gateway_login"),
-            "LIVEPUSH_MASTER_KEY": masterKey,
-        ]
+        serveDatabase = postgres.url(database, as: "gateway_login")
         let keys = try [
             ("ABCDE12345", "TEAM123456", Self.bundleID), ("FGHIJ67890", "TEAM654321", "com.ex.other"),
         ].map { id, team, bundleID in
@@ -152,7 +149,7 @@ final class GatewayUnderTest {
         let flags = flags + (trustsPeer ? ["--apns-ca-file", peer.authority] : [])
         return try GatewayServer(
             arguments: usual.filter { !flags.contains($0.0) }.flatMap { [$0.0, $0.1] } + flags,
-            environment: serveEnvironment,
+            environment: environment.merging(["LIVEPUSH_DATABASE_URL": serveDatabase]) { $1 },
         )
     }
 

@@ -28,8 +28,10 @@ struct ReadmeSession {
     /// The text of every `--help`.
     static func help() throws -> String {
         let commands = [
-            "serve", "migrate", "app add", "app set", "app list", "app remove", "certificate add", "certificate list",
-            "certificate remove", "certificate token", "usersig", "send", "simulator",
+            "serve", "migrate", "retention", "app add", "app set", "app list", "app remove", "certificate add",
+            "certificate list",
+            "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
+            "simulator",
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]

@@ -7,6 +7,8 @@ protocol Command {
     /// What people should know before they use it; may be empty.
     static var discussion: String { get }
     static var options: [CommandOption] { get }
+    /// What the words are called that stand without an option, such as FILE; may be empty.
+    static var operands: [String] { get }
 
     /// Does the work.
     static func run(_ arguments: CommandArguments) async throws
@@ -14,10 +16,11 @@ protocol Command {
 
 extension Command {
     static var discussion: String { "" }
+    static var operands: [String] { [] }
 
     /// The text of `--help`.
     static var help: String {
-        var text = "livepush \(name): \(summary)\n"
+        var text = "livepush \(([name] + operands).joined(separator: " ")): \(summary)\n"
         if !discussion.isEmpty {
             text += "\n\(discussion)\n"
         }

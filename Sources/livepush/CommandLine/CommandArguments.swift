@@ -1,3 +1,4 @@
+import Gateway
 import Glibc
 
 /// The words of a command line, checked against the options that the command knows.
@@ -6,19 +7,29 @@ struct CommandArguments {
     private let flags: Set<String>
     private let environment: [String: String]
     private let options: [String: CommandOption]
+    private let operands: [String]
 
+    /// - Parameter maximumOperands: how many words may stand that belong to no option.
     /// - Throws: ``UsageError`` for an unknown option, a missing value or a word too many.
-    init(_ words: [String], options: [CommandOption], environment: [String: String]) throws(UsageError) {
+    init(
+        _ words: [String],
+        options: [CommandOption],
+        maximumOperands: Int = 0,
+        environment: [String: String],
+    ) throws(UsageError) {
         var known: [String: CommandOption] = [:]
         for option in options {
             known[option.name] = option
         }
         var values: [String: [String]] = [:]
         var flags: Set<String> = []
+        var operands: [String] = []
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
-                throw UsageError("unexpected argument '\(word)'")
+                guard operands.count < maximumOperands else { throw UsageError("unexpected argument '\(word)'") }
+                operands.append(word)
+                continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts[0])
@@ -40,6 +51,13 @@ struct CommandArguments {
         self.flags = flags
         self.environment = environment
         self.options = known
+        self.operands = operands
+    }
+
+    /// The first word that belongs to no option.
+    func requiredOperand(_ name: String) throws(UsageError) -> String {
+        guard let operand = operands.first else { throw UsageError("\(name) is needed") }
+        return operand
     }
 
     func isSet(_ name: String) -> Bool {
@@ -105,14 +123,27 @@ struct CommandArguments {
         return text
     }
 
-    /// LIVEPUSH_MASTER_KEY. Only from the environment: a command line can be read by every user of the machine.
-    func masterKey() throws(UsageError) -> String {
-        guard let key = environment["LIVEPUSH_MASTER_KEY"], !key.isEmpty else {
-            throw UsageError(
-                "LIVEPUSH_MASTER_KEY is needed in the environment (make one with: openssl rand -base64 32)"
-            )
+    /// A key that stands in an environment variable, nil if there is none. Only from the environment: a command line
+    /// can be read by every user of the machine.
+    func masterKey(in variable: StaticString) throws(SecretSealError) -> MasterKey? {
+        guard let text = environment["\(variable)"], !text.isEmpty else { return nil }
+        return try MasterKey(base64: text, variable: variable)
+    }
+
+    /// The key in a variable that must be set.
+    func requiredMasterKey(in variable: StaticString) throws -> MasterKey {
+        guard let key = try masterKey(in: variable) else {
+            throw UsageError("\(variable) is needed in the environment (make one with: openssl rand -base64 32)")
         }
         return key
+    }
+
+    /// Seals under LIVEPUSH_MASTER_KEY, and opens also what LIVEPUSH_PREVIOUS_MASTER_KEY sealed.
+    func secretSeal() throws -> SecretSeal {
+        SecretSeal(
+            masterKey: try requiredMasterKey(in: "LIVEPUSH_MASTER_KEY"),
+            previous: try masterKey(in: "LIVEPUSH_PREVIOUS_MASTER_KEY"),
+        )
     }
 
     private static func seconds(_ text: String, _ name: String) throws(UsageError) -> Duration {

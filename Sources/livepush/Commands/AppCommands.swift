@@ -62,7 +62,7 @@ enum AppAddCommand: Command {
         let changes = try AppChanges(arguments)
         let file = try arguments.required("secret-key-file")
         let url = try arguments.required("database-url")
-        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let seal = try arguments.secretSeal()
         let key = try InputFile.readTrimmed(file, option: "secret-key-file")
         guard !key.isEmpty else { throw CommandFailure("--secret-key-file: \(file) is empty") }
         let sealed = try seal.seal(key, for: SecretOwner.application(id))

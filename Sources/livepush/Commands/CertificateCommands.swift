@@ -44,7 +44,7 @@ enum CertificateAddCommand: Command {
         let keyID = try arguments.required("key-id")
         let file = try arguments.required("key-file")
         let url = try arguments.required("database-url")
-        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let seal = try arguments.secretSeal()
         let key = try APNsSigningKey(
             privateKey: try InputFile.read(file, option: "key-file"),
             teamID: teamID,
@@ -157,7 +157,7 @@ enum CertificateTokenCommand: Command {
         let id = try arguments.requiredInteger("sdk-app-id")
         let business = try arguments.requiredInteger("business-id")
         let url = try arguments.required("database-url")
-        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let seal = try arguments.secretSeal()
         let row = try await DatabaseSession.run(url) { _, connection -> (team: String, key: String, sealed: [UInt8])? in
             let result = try await connection.run(
                 PostgresStatement(

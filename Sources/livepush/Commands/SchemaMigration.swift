@@ -26,6 +26,11 @@ struct SchemaMigration: Sendable {
         ),
         SchemaMigration(version: 6, name: "0006_rate_limits.sql", file: PackageResources._006_rate_limits_sql),
         SchemaMigration(version: 7, name: "0007_operators.sql", file: PackageResources._007_operators_sql),
+        SchemaMigration(
+            version: 8,
+            name: "0008_registration_import.sql",
+            file: PackageResources._008_registration_import_sql,
+        ),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {

@@ -43,7 +43,7 @@ struct StoredApplication: Sendable {
 
     static func load(_ id: Int64, _ arguments: CommandArguments) async throws -> StoredApplication {
         let url = try arguments.required("database-url")
-        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let seal = try arguments.secretSeal()
         let row = try await DatabaseSession.run(url) { _, connection -> (sealed: [UInt8], administrators: [String])? in
             let result = try await connection.run(
                 PostgresStatement(

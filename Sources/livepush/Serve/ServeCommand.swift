@@ -9,8 +9,9 @@ enum ServeCommand: Command {
     static let name = "serve"
     static let summary = "run a gateway"
     static let discussion = """
-        Needs LIVEPUSH_MASTER_KEY in the environment. Writes one JSON line per event to standard error. SIGTERM: answers
-        503 on /readyz, goes on for the grace time, finishes what is under way, exits 0 within 25 seconds.
+        Needs LIVEPUSH_MASTER_KEY in the environment; opens also what LIVEPUSH_PREVIOUS_MASTER_KEY sealed, see
+        `livepush master-key rotate`. Writes one JSON line per event to standard error. SIGTERM: answers 503 on /readyz,
+        goes on for the grace time, finishes what is under way, exits 0 within 25 seconds.
         """
     static let options = [
         CommandOption.databaseURL,
@@ -108,7 +109,7 @@ enum ServeCommand: Command {
 
     static func run(_ arguments: CommandArguments) async throws {
         let configuration = try ServeConfiguration(arguments)
-        let seal = try SecretSeal(masterKey: try arguments.masterKey())
+        let seal = try arguments.secretSeal()
         let applied = try await DatabaseSession.run(configuration.gateway.databaseURL) { _, connection in
             try await SchemaMigration.applied(in: connection)
         }

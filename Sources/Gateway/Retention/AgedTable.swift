@@ -1,0 +1,19 @@
+/// A table whose old rows are deleted one by one.
+struct AgedTable: Sendable {
+    let name: StaticString
+    /// Which rows are old; `$1` is the number of days. A part of SQL, constant.
+    let condition: StaticString
+
+    static let all = [
+        AgedTable(name: "registration_transfer", condition: "transferred_at < now() - $1 * interval '1 day'"),
+        // What a late registration is compared with; the functions look back no further, whatever the flag says.
+        AgedTable(name: "registration_clear", condition: "cleared_at < now() - interval '24 hours'"),
+        AgedTable(
+            name: "alarm",
+            condition: """
+                last_seen < now() - $1 * interval '1 day'
+                AND coalesce(ended_at, fades_at) < now() - $1 * interval '1 day'
+                """
+        ),
+    ]
+}
