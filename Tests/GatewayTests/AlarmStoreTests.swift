@@ -69,7 +69,7 @@ struct AlarmStoreTests {
     @Test("a secret that cannot be opened is a fault of the directory, and an alarm that fades")
     func secretsThatCannotBeOpened() async throws {
         try await StoreDatabase.run { _, database in
-            let seal = try SecretSeal(masterKey: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=")
+            let seal = SecretSeal(masterKey: try MasterKey(base64: "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc="))
             let directory = ApplicationDirectory(seal: seal, logger: Logger(minimumLevel: .error) { _ in })
             try await directory.reload(from: database.pool)
             #expect(directory.faults.map(\.key.subject) == ["app"])
