@@ -121,7 +121,7 @@ struct ReadmeSession {
             local answer
             answer=$(command curl --silent --show-error --fail-with-body "$@") || { echo "$answer"; return 1; }
             echo "$answer"
-            echo "curl $answer" >&3
+            case $answer in "{"*) echo "curl $answer" >&3 ;; esac
         }
         post() {
             local answer
