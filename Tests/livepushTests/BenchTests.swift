@@ -11,7 +11,8 @@ extension EndToEndTests {
             "pushes", "pushes_per_second", "gateway_cpu_s_per_100k", "postgres_cpu_s_per_100k", "sink_cpu_s_per_100k",
             "driver_cpu_s_per_100k", "gateway_rss_mb", "socket_writes_per_push", "accept_ms_p50", "accept_ms_p99",
             "accept_to_apns_ms_p50", "accept_to_apns_ms_p99", "wal_bytes_per_push", "batch", "registrations", "lanes",
-            "connections", "in_flight", "accepted_recipients", "delivery_rows", "sink_pushes", "sink_duplicates",
+            "connections", "in_flight", "under_way", "accepted_recipients", "delivery_rows", "sink_pushes",
+            "sink_duplicates",
             "postgres_version", "build",
         ]
 

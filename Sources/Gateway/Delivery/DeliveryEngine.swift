@@ -69,20 +69,24 @@ final class DeliveryEngine {
     }
 
     /// Starts the tasks that run until ``close()``.
-    func start(isolation: isolated any Actor = #isolation) {
-        run { await $0.claimActivities() }
-        run { await $0.lookUpDevices() }
-        run { await $0.countBadges() }
-        run { await $0.settle() }
+    ///
+    /// - Parameter loop: that of the caller's actor.
+    func start(on loop: EventLoop, isolation: isolated any Actor = #isolation) {
+        run(on: loop) { await $0.claimActivities() }
+        run(on: loop) { await $0.lookUpDevices() }
+        run(on: loop) { await $0.countBadges() }
+        run(on: loop) { await $0.settle() }
     }
 
     private func run(
+        on loop: EventLoop,
         isolation: isolated any Actor = #isolation,
         _ body: @escaping (DeliveryEngine) async -> Void,
     ) {
         Task {
             _ = isolation
-            await body(self)
+            // A continuation resumes its task on the executor that the task prefers, which would be Swift's thread pool.
+            await withTaskExecutorPreference(loop) { await body(self) }
         }
     }
 

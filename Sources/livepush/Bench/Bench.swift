@@ -10,6 +10,7 @@ struct Bench: Sendable {
     var lanes: Int?
     var connections: Int
     var inFlight: Int
+    var underWay: Int
     var postgresPrograms: String?
     let processes: BenchProcesses
     let folder: BenchFolder
@@ -73,7 +74,8 @@ struct Bench: Sendable {
         progress("warming up with \(plan.warmUpPushes) pushes")
         _ = try await drive(isWarmUp: true, warmUp.count, gateway.port)
         var report = BenchReport(plan: plan)
-        (report.lanes, report.connections, report.inFlight) = (gateway.lanes, connections, inFlight)
+        report.lanes = gateway.lanes
+        (report.connections, report.inFlight, report.underWay) = (connections, inFlight, underWay)
         report.postgresVersion = database.version
         report = try await DatabaseSession.run(database.url, statementTimeout: .seconds(600)) {
             [report] _, connection in
@@ -292,7 +294,8 @@ struct Bench: Sendable {
         let counters = try SharedCounters(path, slots: 2 * messages, isNew: true)
         let output = folder.path + "/driver.log"
         let words = try livepush("bench", "driver", "--port=\(port)")
-        let limits = ["--connections=\(connections)", "--in-flight=\(inFlight)"] + (isWarmUp ? ["--warm-up"] : [])
+        var limits = ["--connections=\(connections)", "--in-flight=\(inFlight)", "--under-way=\(underWay)"]
+        if isWarmUp { limits.append("--warm-up") }
         let process = try processes.start(words + BenchOption.words(plan, folder) + limits, output: output)
         var usage = ProcessUsage(of: process)
         var isDone = false

@@ -96,6 +96,7 @@ enum BenchDriverCommand: Command {
             BenchOption.port,
             CommandOption(name: "connections", kind: .value("N"), help: "connections to the gateway"),
             CommandOption(name: "in-flight", kind: .value("N"), help: "requests under way on each"),
+            CommandOption(name: "under-way", kind: .value("N"), help: "pushes under way in all"),
             CommandOption(name: "warm-up", kind: .flag, help: "post the messages of the warm-up"),
         ]
 
@@ -114,6 +115,7 @@ enum BenchDriverCommand: Command {
             userSig: String(decoding: try InputFile.readTrimmed(folder.userSig, option: "folder"), as: UTF8.self),
             connections: Int(try arguments.requiredInteger("connections")),
             inFlight: Int(try arguments.requiredInteger("in-flight")),
+            underWay: Int(try arguments.requiredInteger("under-way")),
             pushes: try SharedCounters(folder.pushes, slots: plan.slots),
             answers: answers,
         )

@@ -13,6 +13,9 @@ final class BenchDriver {
     private let pushes: SharedCounters
     private let answers: SharedCounters
     private let inFlight: Int
+    private let underWay: Int64
+    private let pushesBefore: Int64
+    private var posted: Int64 = 0
     private var connections: [DriverConnection] = []
     private var next = 0
     private var answered = 0
@@ -21,6 +24,8 @@ final class BenchDriver {
     private var request: [UInt8] = []
 
     /// - Parameters:
+    ///   - underWay: most recipients that were posted and whose push has not come to the sink. Without a limit a queue
+    ///     would grow in the gateway, and be measured.
     ///   - pushes: the sink's file.
     ///   - answers: the driver's own file: for each message when it was posted and when its answer was there.
     init(
@@ -30,6 +35,7 @@ final class BenchDriver {
         userSig: String,
         connections: Int,
         inFlight: Int,
+        underWay: Int,
         pushes: SharedCounters,
         answers: SharedCounters,
     ) throws(CommandFailure) {
@@ -39,6 +45,8 @@ final class BenchDriver {
         self.pushes = pushes
         self.answers = answers
         self.inFlight = inFlight
+        self.underWay = Int64(underWay)
+        self.pushesBefore = pushes.counter(BenchCounter.pushes)
         self.postedAt = [Int64](repeating: 0, count: plan.registrations)
         let command = plan.batch == 1 ? "sendmsg" : "batchsendmsg"
         let query = "sdkappid=\(BenchPlan.sdkAppID)&identifier=\(BenchPlan.administrator)&usersig=\(userSig)"
@@ -82,6 +90,7 @@ final class BenchDriver {
                 let message = messages[next]
                 let now = MonotonicTime.now
                 guard isDue(message, at: now) else { return false }
+                posted += Int64(message.recipients.count)
                 for place in message.recipients {
                     postedAt[Int(accounts[place])] = now.nanoseconds
                 }
@@ -94,8 +103,9 @@ final class BenchDriver {
         return true
     }
 
-    /// Whether each recipient's last push was answered, and posted a second ago.
+    /// Whether there is room, and each recipient's last push was answered, and posted a second ago.
     private func isDue(_ message: BenchPlan.Message, at now: MonotonicTime) -> Bool {
+        guard posted - (pushes.counter(BenchCounter.pushes) - pushesBefore) < underWay else { return false }
         guard message.round > 1 else { return true }
         for place in message.recipients {
             let account = Int(accounts[place])

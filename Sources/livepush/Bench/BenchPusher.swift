@@ -28,6 +28,7 @@ actor BenchPushLane {
 final class BenchPusher {
     /// Pushes under way: as many as two connections have streams.
     private static let window = 2000
+    private static let topic = BenchPlan.bundleID + ".push-type.liveactivity"
 
     private let client: APNsClient
     private let key: APNsSigningKey
@@ -105,17 +106,21 @@ final class BenchPusher {
             current.recipient = 0
             current.message += 1
         }
-        let number = String(account, radix: 16)
-        let padded = String(repeating: "0", count: 16 - number.count) + number
-        let tail = String(repeating: "0", count: 12 - number.count) + number
+        let token = String(unsafeUninitializedCapacity: 160) { digits in
+            for position in 0..<160 {
+                let digit = UInt8(truncatingIfNeeded: account >> UInt32(4 * (15 - position % 16))) & 0xF
+                digits[position] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
+            }
+            return 160
+        }
         return APNsRequest(
-            deviceToken: String(repeating: padded, count: 10),
-            topic: BenchPlan.bundleID + ".push-type.liveactivity",
+            deviceToken: token,
+            topic: BenchPusher.topic,
             pushType: .liveActivity,
             priority: 10,
             expiration: current.expiration,
-            apnsID: "00000000-0000-4000-8000-" + tail,
-            collapseID: tail,
+            apnsID: "00000000-0000-4000-8000-" + token.suffix(12),
+            collapseID: "m\(message.number)",
             payload: current.state,
         )
     }

@@ -6,6 +6,7 @@ struct BenchReport: Sendable {
     var lanes: Int?
     var connections: Int?
     var inFlight: Int?
+    var underWay: Int?
     var acceptedRecipients: Int64?
     var deliveryRows: Int64?
     var sinkPushes: Int64 = 0
@@ -60,6 +61,7 @@ struct BenchReport: Sendable {
         count("lanes", lanes.map { Int64($0) }, &writer)
         count("connections", connections.map { Int64($0) }, &writer)
         count("in_flight", inFlight.map { Int64($0) }, &writer)
+        count("under_way", underWay.map { Int64($0) }, &writer)
         count("accepted_recipients", acceptedRecipients, &writer)
         count("delivery_rows", deliveryRows, &writer)
         count("sink_pushes", sinkPushes, &writer)

@@ -36,6 +36,11 @@ enum BenchCommand: Command {
         CommandOption(name: "connections", kind: .value("N"), help: "of the driver; 128, or 8 for batches, if absent"),
         CommandOption(name: "in-flight", kind: .value("N"), help: "requests under way on each connection; 2 if absent"),
         CommandOption(
+            name: "under-way",
+            kind: .value("N"),
+            help: "the driver waits while so many pushes that it asked for have not come to the sink; 4000 if absent",
+        ),
+        CommandOption(
             name: "apns-only",
             kind: .flag,
             help: "the APNs client alone, in a process of its own; what it does not have is null",
@@ -55,6 +60,7 @@ enum BenchCommand: Command {
         let lanes = try arguments.integer("lanes", in: 1...256).map { Int($0) }
         let connections = Int(try arguments.integer("connections", in: 1...4096) ?? (batch == 1 ? 128 : 8))
         let inFlight = Int(try arguments.integer("in-flight", in: 1...100) ?? 2)
+        let underWay = Int(try arguments.integer("under-way", in: 1...10_000_000) ?? 4000)
         var template = Array("\(ProcessEnvironment.all["TMPDIR"] ?? "/tmp")/livepush-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw CommandFailure("cannot make a temporary folder") }
         let path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -81,6 +87,7 @@ enum BenchCommand: Command {
             lanes: lanes,
             connections: connections,
             inFlight: inFlight,
+            underWay: underWay,
             postgresPrograms: arguments.text("postgres-bin"),
             processes: processes,
             folder: BenchFolder(path: path),
