@@ -92,7 +92,13 @@ enum BenchCommand: Command {
             processes: processes,
             folder: BenchFolder(path: path),
         )
-        let report = try await isAPNsOnly ? bench.measureAPNs() : bench.measureGateway()
+        let report: BenchReport
+        do {
+            report = try await isAPNsOnly ? bench.measureAPNs() : bench.measureGateway()
+        } catch  where processes.isInterrupted {
+            // Whatever failed, it failed because its processes were ended.
+            throw CommandFailure("interrupted")
+        }
         StandardOutput.write(report.json + "\n")
         if let failure = report.failure { throw CommandFailure(failure) }
     }
