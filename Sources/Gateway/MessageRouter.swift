@@ -132,9 +132,7 @@ final class MessageRouter: MessageGateway {
         while !isClosed {
             await signal.wait()
             while !waiting.isEmpty, !isClosed {
-                let batch = Array(waiting.prefix(MessageRouter.batchSize))
-                waiting.removeFirst(batch.count)
-                await store(batch)
+                await store(waiting.removePrefix(MessageRouter.batchSize))
             }
         }
     }

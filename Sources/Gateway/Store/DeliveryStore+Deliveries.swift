@@ -14,29 +14,31 @@ extension DeliveryStore {
             """
             WITH removed AS (
                 DELETE FROM pending
-                WHERE account IS NULL AND instance_id = $24::bigint AND message_id = ANY($25::bigint[])
+                WHERE account IS NULL AND instance_id = $25::bigint AND message_id = ANY($26::bigint[])
                 RETURNING message_id
             ), message AS (
                 SELECT message_id FROM removed
                 UNION ALL
                 SELECT message_id FROM pending
-                WHERE account IS NULL AND instance_id = $24::bigint AND message_id = ANY($26::bigint[])
+                WHERE account IS NULL AND instance_id = $25::bigint AND message_id = ANY($27::bigint[])
             )
             INSERT INTO delivery (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                 token_fingerprint, sent_at, sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status,
-                apns_reason, attempts, priority, priority_reason, environment)
+                apns_reason, attempts, priority, priority_reason, environment, business_id)
             SELECT row.message_id, row.accepted_at, row.account, row.installation, row.apns_id::uuid, row.timestamp_sent,
                 row.payload_bytes::integer, row.token_fingerprint, row.sent_at, kind.sdk_app_id, kind.la_id, kind.event,
                 kind.route, kind.route_reason, kind.fallback, kind.outcome, kind.apns_status::smallint, kind.apns_reason,
-                kind.attempts::integer, kind.priority::smallint, kind.priority_reason, kind.environment
+                kind.attempts::integer, kind.priority::smallint, kind.priority_reason, kind.environment,
+                kind.business_id
             FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
                 $8::text[], $9::timestamptz[], $10::bigint[])
                 AS row (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                     token_fingerprint, sent_at, kind)
             JOIN unnest($11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[], $17::text[],
-                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[]) WITH ORDINALITY
+                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[])
+                WITH ORDINALITY
                 AS kind (sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status, apns_reason,
-                    attempts, priority, priority_reason, environment, kind) USING (kind)
+                    attempts, priority, priority_reason, environment, business_id, kind) USING (kind)
             JOIN message USING (message_id)
             """,
             DeliveryColumns(entries).parameters + [.integer(owner), .integers(leaving), .integers(staying)],
@@ -51,27 +53,29 @@ extension DeliveryStore {
             """
             INSERT INTO delivery (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                 token_fingerprint, sent_at, sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status,
-                apns_reason, attempts, priority, priority_reason, environment)
+                apns_reason, attempts, priority, priority_reason, environment, business_id)
             SELECT row.message_id, row.accepted_at, row.account, row.installation, row.apns_id::uuid, row.timestamp_sent,
                 row.payload_bytes::integer, row.token_fingerprint, row.sent_at, kind.sdk_app_id, kind.la_id, kind.event,
                 kind.route, kind.route_reason, kind.fallback, kind.outcome, kind.apns_status::smallint, kind.apns_reason,
-                kind.attempts::integer, kind.priority::smallint, kind.priority_reason, kind.environment
+                kind.attempts::integer, kind.priority::smallint, kind.priority_reason, kind.environment,
+                kind.business_id
             FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
                 $8::text[], $9::timestamptz[], $10::bigint[])
                 AS row (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                     token_fingerprint, sent_at, kind)
             JOIN unnest($11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[], $17::text[],
-                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[]) WITH ORDINALITY
+                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[])
+                WITH ORDINALITY
                 AS kind (sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status, apns_reason,
-                    attempts, priority, priority_reason, environment, kind) USING (kind)
+                    attempts, priority, priority_reason, environment, business_id, kind) USING (kind)
             -- Two questions rather than one with OR, which no index answers.
             WHERE (EXISTS (
                     SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
-                        AND pending.instance_id = $24::bigint)
+                        AND pending.instance_id = $25::bigint)
                 OR EXISTS (
                     SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account = row.account
-                        AND pending.instance_id = $24::bigint))
-                AND NOT ($25::boolean AND EXISTS (
+                        AND pending.instance_id = $25::bigint))
+                AND NOT ($26::boolean AND EXISTS (
                     SELECT FROM delivery WHERE delivery.message_id = row.message_id
                         AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
             """,
@@ -97,6 +101,7 @@ private struct DeliveryColumns {
         let priority: Int?
         let priorityReason: String?
         let environment: APNsEnvironment?
+        let businessID: Int64?
 
         init(_ entry: DeliveryStore.Entry, _ record: DeliveryRecord) {
             sdkAppID = entry.sdkAppID
@@ -112,47 +117,69 @@ private struct DeliveryColumns {
             priority = record.target?.priority
             priorityReason = record.target?.priorityReason
             environment = record.target?.environment
+            businessID = record.target?.businessID
         }
     }
 
-    private var rows: [(entry: DeliveryStore.Entry, target: DeliveryTarget?, kind: Int)] = []
+    private var messages: [Int64] = []
+    private var acceptTimes: [Int64?] = []
+    private var accounts: [String?] = []
+    private var installations: [String?] = []
+    private var apnsIDs: [String?] = []
+    private var timestamps: [Int64?] = []
+    private var payloadBytes: [Int64?] = []
+    private var fingerprints: [String?] = []
+    private var sendTimes: [Int64?] = []
+    private var kindNumbers: [Int64] = []
     private var kinds: [Kind] = []
 
     init(_ entries: [DeliveryStore.Entry]) {
         var numbers: [Kind: Int] = [:]
-        rows.reserveCapacity(entries.count)
-        for entry in entries {
-            guard case .finished(let records) = entry.settlement.next else { continue }
+        var last = -1
+        // By index: an entry has many parts, each of which a copy would count.
+        for index in entries.indices {
+            guard case .finished(let records) = entries[index].settlement.next else { continue }
             for record in records {
-                let kind = Kind(entry, record)
+                let kind = Kind(entries[index], record)
                 // Most often the kind of the row before, which is cheaper to see than to hash.
-                if let last = rows.last?.kind, kinds[last] == kind {
-                    rows.append((entry, record.target, last))
-                    continue
+                if last < 0 || kinds[last] != kind {
+                    last = numbers[kind] ?? kinds.count
+                    if last == kinds.count {
+                        numbers[kind] = last
+                        kinds.append(kind)
+                    }
                 }
-                let number = numbers[kind] ?? kinds.count
-                if number == kinds.count {
-                    numbers[kind] = number
-                    kinds.append(kind)
-                }
-                rows.append((entry, record.target, number))
+                kindNumbers.append(Int64(last) + 1)
+                append(entries[index], record.target)
             }
         }
     }
 
-    /// `$1` to `$23`.
+    private mutating func append(_ entry: DeliveryStore.Entry, _ target: DeliveryTarget?) {
+        messages.append(entry.receipt.id)
+        acceptTimes.append(entry.receipt.acceptedAt.microseconds)
+        accounts.append(entry.account)
+        installations.append(target?.installation)
+        apnsIDs.append(DeliveryColumns.apnsID(entry, target))
+        timestamps.append(target?.timestampSent)
+        payloadBytes.append(target?.payloadBytes.map(Int64.init))
+        fingerprints.append(target?.tokenFingerprint)
+        sendTimes.append(target?.sentAt?.microseconds)
+    }
+
+    /// `$1` to `$24`.
     var parameters: [PostgresParameter] {
         [
-            .integers(rows.map(\.entry.receipt.id)),
-            .timestamps(rows.map(\.entry.receipt.acceptedAt.microseconds)),
-            .texts(rows.map(\.entry.account)),
-            .texts(rows.map(\.target?.installation)),
-            .texts(rows.map { DeliveryColumns.apnsID($0.entry, $0.target) }),
-            .integers(rows.map(\.target?.timestampSent)),
-            .integers(rows.map { $0.target?.payloadBytes.map(Int64.init) }),
-            .texts(rows.map(\.target?.tokenFingerprint)),
-            .timestamps(rows.map(\.target?.sentAt?.microseconds)),
-            .integers(rows.map { Int64($0.kind) + 1 }),
+            .integers(messages),
+            .timestamps(acceptTimes),
+            .texts(accounts),
+            .texts(installations),
+            .texts(apnsIDs),
+            .integers(timestamps),
+            .integers(payloadBytes),
+            .texts(fingerprints),
+            .timestamps(sendTimes),
+            .integers(kindNumbers),
             .integers(kinds.map(\.sdkAppID)),
             .texts(kinds.map(\.laID)),
             .texts(kinds.map(\.event?.rawValue)),
@@ -166,11 +193,15 @@ private struct DeliveryColumns {
             .integers(kinds.map { $0.priority.map(Int64.init) }),
             .texts(kinds.map(\.priorityReason)),
             .texts(kinds.map(\.environment?.rawValue)),
+            .integers(kinds.map(\.businessID)),
         ]
     }
 
     private static func apnsID(_ entry: DeliveryStore.Entry, _ target: DeliveryTarget?) -> String? {
         guard let target, target.attempts > 0 else { return nil }
+        if let sent = entry.sent, sent.kind == target.kind, sent.installation == target.installation {
+            return sent.apnsID
+        }
         return PushComposer.apnsID(entry.receipt.id, target.kind, entry.account, target.installation)
     }
 }

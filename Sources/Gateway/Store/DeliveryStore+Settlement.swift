@@ -14,6 +14,8 @@ extension DeliveryStore {
         /// Whether the recipient has a pending row of its own.
         var hasRow: Bool
         var settlement: Settlement
+        /// The newest push of it, whose id need not be derived again.
+        var sent: SentPush?
     }
 
     /// Writes settlements of many recipients in one transaction.
@@ -35,10 +37,23 @@ extension DeliveryStore {
         mayBeRepeated: Bool,
     ) async throws(PostgresError) {
         // The order of keys, as everywhere: see the claim.
-        let entries = entries.sorted { ($0.receipt.id, $0.account) < ($1.receipt.id, $1.account) }
-        let finished = entries.filter { if case .finished = $0.settlement.next { true } else { false } }
-        let unfinished = entries.filter { if case .finished = $0.settlement.next { false } else { true } }
+        var entries = entries
+        entries.sort { ($0.receipt.id, $0.account) < ($1.receipt.id, $1.account) }
         let shared = shared.sorted()
+        let isShared = Set(shared).contains
+        // Most recipients have no row of their own, and neither has any other of their message.
+        var (simple, others, unfinished): ([Entry], [Entry], [Entry]) = ([], [], [])
+        for entry in entries {
+            guard case .finished = entry.settlement.next else {
+                unfinished.append(entry)
+                continue
+            }
+            if mayBeRepeated || entry.hasRow || isShared(entry.receipt.id) {
+                others.append(entry)
+            } else {
+                simple.append(entry)
+            }
+        }
         var unit = corrections(of: entries)
         if !shared.isEmpty {
             unit.append(
@@ -51,19 +66,16 @@ extension DeliveryStore {
                 )
             )
         }
-        // Most messages: none of their recipients has a row of its own. They leave with their last delivery rows.
-        let isShared = Set(shared).contains
-        let simple = mayBeRepeated ? [] : finished.filter { !$0.hasRow && !isShared($0.receipt.id) }
+        // They leave with their last delivery rows.
         let leaving = mayBeRepeated ? [] : completed.filter { !isShared($0) }.sorted()
         if !simple.isEmpty || !leaving.isEmpty {
             unit.append(deliveries(of: simple, leaving: leaving, owner: owner))
         }
-        let others = mayBeRepeated ? finished : finished.filter { $0.hasRow || isShared($0.receipt.id) }
         if !others.isEmpty {
             unit.append(deliveries(of: others, owner: owner, mayBeRepeated: mayBeRepeated))
         }
-        if finished.contains(where: \.hasRow) {
-            unit.append(removal(of: finished.filter(\.hasRow), owner: owner))
+        if others.contains(where: \.hasRow) {
+            unit.append(removal(of: others.filter(\.hasRow), owner: owner))
         }
         if !unfinished.isEmpty {
             unit.append(waiting(unfinished, owner: owner, mayBeRepeated: mayBeRepeated))
