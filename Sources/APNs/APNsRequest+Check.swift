@@ -21,8 +21,14 @@ extension APNsRequest {
     }
 
     /// Every push is looked through: at the bytes themselves, not by way of the view, which is some times slower.
+    @inline(__always)
     private static func allBytes(of text: String, satisfy condition: (UInt8) -> Bool) -> Bool {
         var text = text
-        return text.withUTF8 { $0.allSatisfy(condition) }
+        return text.withUTF8 { bytes in
+            for byte in bytes where !condition(byte) {
+                return false
+            }
+            return true
+        }
     }
 }

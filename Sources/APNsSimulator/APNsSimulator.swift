@@ -93,7 +93,7 @@ public actor APNsSimulator {
         }
     }
 
-    private static func write(_ bytes: [UInt8], to path: String) throws(APNsSimulatorError) {
+    static func write(_ bytes: [UInt8], to path: String) throws(APNsSimulatorError) {
         guard let file = fopen(path, "we") else {
             throw .certificate("cannot write \(path): \(String(cString: strerror(errno)))")
         }

@@ -93,7 +93,7 @@ final class PushServer {
         return (storage, length)
     }
 
-    private static func boundPort(of socket: Int32) -> UInt16 {
+    static func boundPort(of socket: Int32) -> UInt16 {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         let failure = withUnsafeMutablePointer(to: &address) { pointer in

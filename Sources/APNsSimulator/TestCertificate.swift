@@ -65,7 +65,7 @@ struct TestCertificate {
         self.privateKey = serverKey
     }
 
-    private static func makeKey() -> OpaquePointer? {
+    static func makeKey() -> OpaquePointer? {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil) else { return nil }
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?

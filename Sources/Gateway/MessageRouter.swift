@@ -52,10 +52,12 @@ final class MessageRouter: MessageGateway {
     }
 
     /// Starts the task that stores what arrives, until ``close()``.
-    func start(isolation: isolated any Actor = #isolation) {
+    ///
+    /// - Parameter loop: that of the caller's actor.
+    func start(on loop: EventLoop, isolation: isolated any Actor = #isolation) {
         Task {
             _ = isolation
-            await self.storeWaiting()
+            await withTaskExecutorPreference(loop) { await self.storeWaiting() }
         }
     }
 
@@ -130,9 +132,7 @@ final class MessageRouter: MessageGateway {
         while !isClosed {
             await signal.wait()
             while !waiting.isEmpty, !isClosed {
-                let batch = Array(waiting.prefix(MessageRouter.batchSize))
-                waiting.removeFirst(batch.count)
-                await store(batch)
+                await store(waiting.removePrefix(MessageRouter.batchSize))
             }
         }
     }

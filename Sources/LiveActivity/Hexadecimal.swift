@@ -2,13 +2,15 @@
 enum Hexadecimal {
     /// Two lower-case digits for each byte.
     static func encode(_ bytes: some Collection<UInt8>) -> String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(bytes.count * 2)
-        for byte in bytes {
-            digits.append(Self.digit(byte >> 4))
-            digits.append(Self.digit(byte & 0xF))
+        String(unsafeUninitializedCapacity: bytes.count * 2) { digits in
+            var position = 0
+            for byte in bytes {
+                digits[position] = Self.digit(byte >> 4)
+                digits[position + 1] = Self.digit(byte & 0xF)
+                position += 2
+            }
+            return position
         }
-        return String(decoding: digits, as: UTF8.self)
     }
 
     /// The value of each digit, of either case; nil if any character is none.
@@ -26,7 +28,7 @@ enum Hexadecimal {
         return values
     }
 
-    private static func digit(_ value: UInt8) -> UInt8 {
+    static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

@@ -24,14 +24,13 @@ public struct LiveActivityPayloadTemplate: Sendable {
     ///
     /// - Parameter dismissalDate: what `DismissalDate.toSend` answered; left out on an update whatever it is.
     public init(_ content: ActivityContent, dismissalDate: Int64?) {
-        var head = JSONWriter()
-        head.beginObject()
-        head.key("aps")
-        head.beginObject()
-        head.key("timestamp")
-        self.timestampOffset = head.bytes.count
+        var writer = JSONWriter(capacity: 256 + content.contentState.count)
+        writer.beginObject()
+        writer.key("aps")
+        writer.beginObject()
+        writer.key("timestamp")
+        self.timestampOffset = writer.bytes.count
 
-        var writer = head
         // Stands for the digits, so that the comma behind them is written.
         writer.raw([])
         writer.member("event", content.event.rawValue)

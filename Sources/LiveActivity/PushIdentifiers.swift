@@ -8,16 +8,22 @@ public enum PushIdentifiers {
     ///   - kind: what tells apart pushes of one message to one target, such as an activity push and its fallback.
     ///   - target: whom the push is for, the same at each attempt.
     public static func apnsID(messageID: Int64, kind: String, target: String) -> String {
-        var bytes = Array(Digest.sha256(parts: ["apns-id", String(messageID), kind, target]).prefix(16))
+        var bytes = Digest.sha256(parts: ["apns-id", String(messageID), kind, target])
         bytes[6] = bytes[6] & 0x0F | 0x80
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Hexadecimal.encode(bytes)
-        var identifier = ""
-        for (position, digit) in digits.enumerated() {
-            if [8, 12, 16, 20].contains(position) { identifier.append("-") }
-            identifier.append(digit)
+        return String(unsafeUninitializedCapacity: 36) { digits in
+            var position = 0
+            for index in 0..<16 {
+                if index == 4 || index == 6 || index == 8 || index == 10 {
+                    digits[position] = UInt8(ascii: "-")
+                    position += 1
+                }
+                digits[position] = Hexadecimal.digit(bytes[index] >> 4)
+                digits[position + 1] = Hexadecimal.digit(bytes[index] & 0xF)
+                position += 2
+            }
+            return position
         }
-        return identifier
     }
 
     /// The `apns-collapse-id` of a message's own notification: `m` and the message's id, at most 21 bytes of the 64.

@@ -13,10 +13,12 @@ struct Caller {
     /// - Parameters:
     ///   - parameters: the decoded query; nil if it is badly encoded. Of two with one name the first counts.
     ///   - application: looks up an app.
+    ///   - signatures: the UserSigs known as good.
     ///   - now: seconds since 1970.
     init(
         parameters: [(name: String, value: String)]?,
         application: (Int64) -> Application?,
+        signatures: inout UserSigCache,
         now: Int64,
     ) throws(TencentError) {
         guard let parameters else {
@@ -47,7 +49,7 @@ struct Caller {
             throw TencentError(.unknownApplication, path: "sdkappid", "there is no such app")
         }
         do {
-            try UserSig.verify(
+            try signatures.verify(
                 userSig,
                 identifier: identifier,
                 sdkAppID: sdkAppID,

@@ -12,6 +12,7 @@ public final class TencentIMAPI {
 
     private let gateway: any MessageGateway
     private let logger: Logger?
+    private var signatures = UserSigCache()
     private var randomNumbers = SystemRandomNumberGenerator()
 
     /// - Parameter logger: gets a line for each request that is refused, without anything the request contained.
@@ -48,6 +49,7 @@ public final class TencentIMAPI {
         let caller = try Caller(
             parameters: request.queryItems,
             application: gateway.application,
+            signatures: &signatures,
             now: gateway.now().seconds,
         )
         try caller.countRequest()

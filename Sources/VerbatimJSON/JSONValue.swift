@@ -147,6 +147,19 @@ public struct JSONValue: Sendable {
     }
 
     private func isString(at index: Int, equalTo text: String) -> Bool {
-        text.utf8.elementsEqual(self.content(at: index))
+        let node = self.storage.nodes[index]
+        guard node.kind != .escapedString else { return text.utf8.elementsEqual(self.content(at: index)) }
+        let range = node.contentRange
+        guard range.count == text.utf8.count else { return false }
+        // At the bytes themselves: an object's members are compared one after the other at every look-up.
+        var text = text
+        return text.withUTF8 { text in
+            self.storage.bytes.withUnsafeBufferPointer { bytes in
+                for offset in text.indices where bytes[range.lowerBound + offset] != text[offset] {
+                    return false
+                }
+                return true
+            }
+        }
     }
 }

@@ -8,7 +8,11 @@ public struct JSONWriter: Sendable {
     private var needsComma = false
 
     /// A writer with nothing written.
-    public init() {}
+    ///
+    /// - Parameter capacity: bytes to make room for at once, where it is known about how many there will be.
+    public init(capacity: Int = 256) {
+        self.bytes.reserveCapacity(capacity)
+    }
 
     // MARK: - Structure
 
@@ -51,10 +55,14 @@ public struct JSONWriter: Sendable {
     public mutating func string(_ value: String) {
         self.separate()
         self.bytes.append(UInt8(ascii: "\""))
-        if value.utf8.allSatisfy({ Self.escapedCount(of: $0) == 1 }) {
-            self.bytes.append(contentsOf: value.utf8)
-        } else {
-            for byte in value.utf8 { self.appendEscaped(byte) }
+        // At the bytes themselves, not by way of the view, which is some times slower.
+        var value = value
+        value.withUTF8 { text in
+            if text.allSatisfy(Self.isPlain) {
+                self.bytes.append(contentsOf: text)
+            } else {
+                for byte in text { self.appendEscaped(byte) }
+            }
         }
         self.bytes.append(UInt8(ascii: "\""))
     }
@@ -125,6 +133,10 @@ public struct JSONWriter: Sendable {
     /// How many bytes a text takes inside a string as this writer writes it, without the quotation marks.
     public static func escapedCount(of text: some StringProtocol) -> Int {
         text.utf8.reduce(0) { $0 + Self.escapedCount(of: $1) }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
     }
 
     private static func escapedCount(of byte: UInt8) -> Int {

@@ -12,6 +12,7 @@ struct Livepush {
             CertificateTokenCommand.self,
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
+            BenchCommand.self, BenchSinkCommand.self, BenchDriverCommand.self, BenchAPNsCommand.self,
         ]
     }
 
@@ -34,7 +35,7 @@ struct Livepush {
             return 0
         }
         let named = commands.filter { words.starts(with: $0.name.split(separator: " ").map(String.init)) }
-        guard let command = named.first else { return explain(words) }
+        guard let command = named.max(by: { $0.name.count < $1.name.count }) else { return explain(words) }
         let rest = Array(words.dropFirst(command.name.split(separator: " ").count))
         if rest.contains("--help") || rest.contains("-h") {
             StandardOutput.write(command.help)

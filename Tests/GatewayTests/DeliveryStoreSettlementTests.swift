@@ -11,14 +11,15 @@ struct DeliveryStoreSettlementTests {
 
     // MARK: - Rows of the queue
 
-    @Test("the last recipient takes the message's row and its content with it")
-    func finished() async throws {
+    @Test("the last recipient takes the message's row and its content with it", arguments: [true, false])
+    func finished(isShared: Bool) async throws {
         try await StoreDatabase.run { _, database in
             let receipt = try #require(try await database.accept([Self.bothPhones], owner: 5).first)
-            try await database.settle([StoreDatabase.entry(receipt, .accepted())], completes: false)
+            let entries = try ["alice", "bob"].map { try StoreDatabase.entry(receipt, .accepted(), account: $0) }
+            try await database.settle([entries[0]], completes: false, isShared: isShared)
             #expect(try database.queue() == ["whole message of 5, content"])
             #expect(try database.deliveries() == ["alice: accepted_by_apns"])
-            try await database.settle([StoreDatabase.entry(receipt, .accepted(), account: "bob")])
+            try await database.settle([entries[1]], isShared: isShared)
             #expect(try database.queue() == [])
             #expect(try database.deliveries() == ["alice: accepted_by_apns", "bob: accepted_by_apns"])
         }
@@ -113,8 +114,12 @@ struct DeliveryStoreSettlementTests {
 
     // MARK: - Fencing
 
-    @Test("an instance that lost the message writes nothing", arguments: ["finished", "waiting", "falling back"])
-    func fencing(next: String) async throws {
+    @Test(
+        "an instance that lost the message writes nothing",
+        arguments: ["finished", "waiting", "falling back"],
+        [true, false],
+    )
+    func fencing(next: String, isShared: Bool) async throws {
         try await StoreDatabase.run { _, database in
             let receipt = try #require(try await database.accept(owner: 5).first)
             let settlement =
@@ -123,7 +128,10 @@ struct DeliveryStoreSettlementTests {
                 case "waiting": try Settlement.Next.waiting(at: try database.time())
                 default: try Settlement.Next.fallingBack()
                 }
-            try await database.settle([StoreDatabase.entry(receipt, settlement)], owner: 4)
+            for completes in [true, false] {
+                let entry = StoreDatabase.entry(receipt, settlement)
+                try await database.settle([entry], completes: completes, owner: 4, isShared: isShared)
+            }
             #expect(try database.queue() == ["whole message of 5, content"])
             #expect(try database.deliveries() == [])
         }
@@ -159,6 +167,19 @@ struct DeliveryStoreSettlementTests {
         }
     }
 
+    @Test("what took its message away is not written twice")
+    func repeatedWithoutMessage() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipt = try #require(try await database.accept(owner: 5).first)
+            let entry = StoreDatabase.entry(receipt, try .accepted())
+            for mayBeRepeated in [false, true, false] {
+                try await database.settle([entry], mayBeRepeated: mayBeRepeated, isShared: false)
+                #expect(try database.deliveries() == ["alice: accepted_by_apns"])
+                #expect(try database.queue() == [])
+            }
+        }
+    }
+
     @Test("a wait that is written twice does not take the row from who took it up between")
     func waitRepeated() async throws {
         try await StoreDatabase.run { _, database in
@@ -173,8 +194,8 @@ struct DeliveryStoreSettlementTests {
 
     // MARK: - Delivery rows
 
-    @Test("a delivery row holds everything that the target knows")
-    func columns() async throws {
+    @Test("a delivery row holds everything that the target knows", arguments: [true, false])
+    func columns(isShared: Bool) async throws {
         try await StoreDatabase.run { _, database in
             let receipt = try #require(try await database.accept(owner: 5).first)
             var target = DeliveryTarget(
@@ -207,7 +228,7 @@ struct DeliveryStoreSettlementTests {
                 outcome: .nothingToSend,
                 target: nil,
             )
-            try await database.settle([StoreDatabase.entry(receipt, .finished([record, nothing]))])
+            try await database.settle([StoreDatabase.entry(receipt, .finished([record, nothing]))], isShared: isShared)
             #expect(
                 try database.sql(
                     """

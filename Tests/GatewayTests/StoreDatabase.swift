@@ -196,6 +196,7 @@ extension StoreDatabase {
         completes: Bool = true,
         owner: Int64 = 5,
         mayBeRepeated: Bool = false,
+        isShared: Bool = true,
     ) async throws {
         let rows = try sql("SELECT message_id || ' ' || account FROM pending WHERE account IS NOT NULL")
             .split(separator: "\n").map(String.init)
@@ -207,7 +208,7 @@ extension StoreDatabase {
                 return entry
             },
             completed: completes ? messages : [],
-            shared: messages,
+            shared: isShared ? messages : [],
             owner: owner,
             mayBeRepeated: mayBeRepeated,
         )

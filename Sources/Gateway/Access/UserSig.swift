@@ -62,9 +62,7 @@ public struct UserSig: Sendable, Equatable {
     ) throws(UserSigError) {
         guard sdkAppID == nil || sdkAppID == self.sdkAppID else { throw .otherApplication }
         guard identifier.map({ UserSig.isSame($0, self.identifier) }) ?? true else { throw .otherIdentifier }
-        let (end, overflow) = time.addingReportingOverflow(expire)
-        // A sum beyond 64 bits is an end that never comes, or one before all time.
-        guard overflow ? expire > 0 : now <= end else { throw .expired }
+        guard holds(at: now) else { throw .expired }
         let expected = UserSigHMAC.sign(
             UserSig.signedText(
                 identifier: self.identifier,
@@ -76,6 +74,13 @@ public struct UserSig: Sendable, Equatable {
             key: secretKey,
         )
         guard UserSigHMAC.isEqual(signature, expected) else { throw .wrongSignature }
+    }
+
+    /// Whether it has not expired.
+    func holds(at now: Int64) -> Bool {
+        let (end, overflow) = time.addingReportingOverflow(expire)
+        // A sum beyond 64 bits is an end that never comes, or one before all time.
+        return overflow ? expire > 0 : now <= end
     }
 
     /// Decodes and checks the `usersig` of a server call against its other parameters.

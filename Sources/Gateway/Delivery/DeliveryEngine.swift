@@ -69,20 +69,24 @@ final class DeliveryEngine {
     }
 
     /// Starts the tasks that run until ``close()``.
-    func start(isolation: isolated any Actor = #isolation) {
-        run { await $0.claimActivities() }
-        run { await $0.lookUpDevices() }
-        run { await $0.countBadges() }
-        run { await $0.settle() }
+    ///
+    /// - Parameter loop: that of the caller's actor.
+    func start(on loop: EventLoop, isolation: isolated any Actor = #isolation) {
+        run(on: loop) { await $0.claimActivities() }
+        run(on: loop) { await $0.lookUpDevices() }
+        run(on: loop) { await $0.countBadges() }
+        run(on: loop) { await $0.settle() }
     }
 
     private func run(
+        on loop: EventLoop,
         isolation: isolated any Actor = #isolation,
         _ body: @escaping (DeliveryEngine) async -> Void,
     ) {
         Task {
             _ = isolation
-            await body(self)
+            // A continuation resumes its task on the executor that the task prefers, which would be Swift's thread pool.
+            await withTaskExecutorPreference(loop) { await body(self) }
         }
     }
 
@@ -195,6 +199,7 @@ final class DeliveryEngine {
             return
         }
         let payloadBytes = request.payload.count
+        task.sent = SentPush(kind: attempt.kind, installation: attempt.installation, apnsID: request.apnsID)
         let destination = attempt.destination
         client.send(request, signedBy: destination.certificate.key, to: destination.environment) {
             [weak self] outcome in
@@ -308,7 +313,7 @@ final class DeliveryEngine {
     ) async {
         var parts = [tasks]
         while let part = parts.popLast() {
-            let current = part.filter { isCurrent($0) }
+            let current = part.allSatisfy { isCurrent($0) } ? part : part.filter { isCurrent($0) }
             guard !current.isEmpty else { continue }
             do throws(PostgresError) {
                 try await body(self, current)
@@ -346,9 +351,7 @@ final class DeliveryEngine {
         while !isClosed {
             await settleSignal.wait()
             while !settlements.isEmpty, !isClosed {
-                let batch = Array(settlements.prefix(DeliveryEngine.batchSize))
-                settlements.removeFirst(batch.count)
-                await settle(batch)
+                await settle(settlements.removePrefix(DeliveryEngine.batchSize))
             }
         }
     }
@@ -356,7 +359,7 @@ final class DeliveryEngine {
     private func settle(_ batch: [SettlementEntry]) async {
         var parts = [batch]
         while let part = parts.popLast() {
-            let current = part.filter { isCurrent($0.task) }
+            let current = part.allSatisfy { isCurrent($0.task) } ? part : part.filter { isCurrent($0.task) }
             guard !current.isEmpty else { continue }
             guard let owner = instance.id(at: .now) else {
                 // No heartbeat came through: all work is dropped as soon as the instance has a new id.
@@ -488,6 +491,7 @@ private struct SettlementEntry {
             deadline: message.deadline,
             hasRow: task.hasRow,
             settlement: settlement,
+            sent: task.sent,
         )
     }
 }

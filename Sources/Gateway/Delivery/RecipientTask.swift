@@ -30,6 +30,8 @@ final class RecipientTask {
     var delivery: RecipientDelivery
     /// Whether it has a pending row of its own.
     var hasRow: Bool
+    /// The newest push of it.
+    var sent: SentPush?
 
     init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ owner: Int64) {
         self.account = account
@@ -91,6 +93,26 @@ extension RecipientTask {
     }
 }
 
+/// A push as its delivery row will name it.
+struct SentPush: Sendable {
+    let kind: DeliveryTarget.Kind
+    let installation: String
+    let apnsID: String
+}
+
+extension Array {
+    /// Removes and returns the first elements, at most so many. Where that is all, nothing is copied.
+    mutating func removePrefix(_ limit: Int) -> [Element] {
+        if count <= limit {
+            defer { self = [] }
+            return self
+        }
+        let prefix = Array(self[..<limit])
+        removeFirst(limit)
+        return prefix
+    }
+}
+
 /// Recipients that wait for a statement, first in, first out.
 struct WorkQueue {
     private var tasks: [RecipientTask] = []
@@ -102,9 +124,7 @@ struct WorkQueue {
     /// The first `limit` tasks, nil if there are none.
     mutating func take(limit: Int) -> [RecipientTask]? {
         guard !tasks.isEmpty else { return nil }
-        let batch = Array(tasks.prefix(limit))
-        tasks.removeFirst(batch.count)
-        return batch
+        return tasks.removePrefix(limit)
     }
 
     /// The first tasks, no two of which have one key: one statement changes a row once, and the second of two messages

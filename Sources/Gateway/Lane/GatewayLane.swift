@@ -12,6 +12,7 @@ public final class GatewayLane {
     /// PostgreSQL connections of this lane.
     public let pool: PostgresPool
 
+    private let loop: EventLoop
     private let router: MessageRouter
     private let engine: DeliveryEngine
     private let poller: QueuePoller
@@ -31,6 +32,7 @@ public final class GatewayLane {
         tokens: ProviderTokenCache,
         logger: Logger,
     ) throws {
+        self.loop = loop
         self.pool = PostgresPool(
             url: configuration.databaseURL,
             connections: configuration.connectionsPerLane,
@@ -72,8 +74,8 @@ public final class GatewayLane {
     /// Connects and begins to work.
     public func start(isolation: isolated any Actor = #isolation) {
         pool.start()
-        router.start()
-        engine.start()
+        router.start(on: loop)
+        engine.start(on: loop)
         poller.start()
     }
 

@@ -16,7 +16,8 @@ extension PushOrder {
 
     /// The order as stored. ContentState stays as it came, byte for byte.
     func encoded() -> [UInt8] {
-        var writer = JSONWriter()
+        let recipientBytes = recipients.reduce(0) { $0 + $1.utf8.count + 3 }
+        var writer = JSONWriter(capacity: 768 + recipientBytes + (activity?.content.contentState.count ?? 0))
         writer.beginObject()
         writer.member("version", PushOrder.encodingVersion)
         writer.member("dialect", dialect.rawValue)

@@ -14,6 +14,8 @@ extension DeliveryStore {
         /// Whether the recipient has a pending row of its own.
         var hasRow: Bool
         var settlement: Settlement
+        /// The newest push of it, whose id need not be derived again.
+        var sent: SentPush?
     }
 
     /// Writes settlements of many recipients in one transaction.
@@ -35,10 +37,23 @@ extension DeliveryStore {
         mayBeRepeated: Bool,
     ) async throws(PostgresError) {
         // The order of keys, as everywhere: see the claim.
-        let entries = entries.sorted { ($0.receipt.id, $0.account) < ($1.receipt.id, $1.account) }
-        let finished = entries.filter { if case .finished = $0.settlement.next { true } else { false } }
-        let unfinished = entries.filter { if case .finished = $0.settlement.next { false } else { true } }
+        var entries = entries
+        entries.sort { ($0.receipt.id, $0.account) < ($1.receipt.id, $1.account) }
         let shared = shared.sorted()
+        let isShared = Set(shared).contains
+        // Most recipients have no row of their own, and neither has any other of their message.
+        var (simple, others, unfinished): ([Entry], [Entry], [Entry]) = ([], [], [])
+        for entry in entries {
+            guard case .finished = entry.settlement.next else {
+                unfinished.append(entry)
+                continue
+            }
+            if mayBeRepeated || entry.hasRow || isShared(entry.receipt.id) {
+                others.append(entry)
+            } else {
+                simple.append(entry)
+            }
+        }
         var unit = corrections(of: entries)
         if !shared.isEmpty {
             unit.append(
@@ -51,92 +66,26 @@ extension DeliveryStore {
                 )
             )
         }
-        if !finished.isEmpty {
-            unit.append(deliveries(of: finished, owner: owner, mayBeRepeated: mayBeRepeated))
+        // They leave with their last delivery rows.
+        let leaving = mayBeRepeated ? [] : completed.filter { !isShared($0) }.sorted()
+        if !simple.isEmpty || !leaving.isEmpty {
+            unit.append(deliveries(of: simple, leaving: leaving, owner: owner))
         }
-        if finished.contains(where: \.hasRow) {
-            unit.append(removal(of: finished.filter(\.hasRow), owner: owner))
+        if !others.isEmpty {
+            unit.append(deliveries(of: others, owner: owner, mayBeRepeated: mayBeRepeated))
+        }
+        if others.contains(where: \.hasRow) {
+            unit.append(removal(of: others.filter(\.hasRow), owner: owner))
         }
         if !unfinished.isEmpty {
             unit.append(waiting(unfinished, owner: owner, mayBeRepeated: mayBeRepeated))
         }
-        unit.append(contentsOf: completion(of: shared, completed: completed, owner: owner))
+        let remaining = mayBeRepeated ? completed : completed.filter(isShared)
+        unit.append(contentsOf: completion(of: shared, completed: remaining, owner: owner))
         _ = try await pool.run(unit)
     }
 
     // MARK: - Rows
-
-    private func deliveries(of entries: [Entry], owner: Int64, mayBeRepeated: Bool) -> PostgresStatement {
-        var rows: [(entry: Entry, record: DeliveryRecord)] = []
-        for entry in entries {
-            guard case .finished(let records) = entry.settlement.next else { continue }
-            rows.append(contentsOf: records.map { (entry, $0) })
-        }
-        let targets = rows.map(\.record.target)
-        let apnsIDs = rows.map { row in
-            row.record.target.flatMap { target in
-                target.attempts == 0
-                    ? nil
-                    : PushComposer.apnsID(row.entry.receipt.id, target.kind, row.entry.account, target.installation)
-            }
-        }
-        return PostgresStatement(
-            """
-            INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route,
-                route_reason, fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
-                timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at, business_id)
-            SELECT row.message_id, row.accepted_at, row.sdk_app_id, row.account, row.installation, row.la_id, row.event,
-                row.route, row.route_reason, row.fallback, row.outcome, row.apns_status::smallint, row.apns_reason,
-                row.apns_id::uuid, row.attempts::integer, row.priority::smallint, row.priority_reason,
-                row.timestamp_sent, row.payload_bytes::integer, row.token_fingerprint, row.environment, row.sent_at,
-                row.business_id
-            FROM unnest($1::bigint[], $2::timestamptz[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[],
-                $8::text[], $9::text[], $10::boolean[], $11::text[], $12::bigint[], $13::text[], $14::text[],
-                $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::bigint[], $20::text[], $21::text[],
-                $22::timestamptz[], $25::bigint[])
-                AS row (message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route, route_reason,
-                    fallback, outcome, apns_status, apns_reason, apns_id, attempts, priority, priority_reason,
-                    timestamp_sent, payload_bytes, token_fingerprint, environment, sent_at, business_id)
-            -- Two questions rather than one with OR, which no index answers.
-            WHERE (EXISTS (
-                    SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
-                        AND pending.instance_id = $23::bigint)
-                OR EXISTS (
-                    SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account = row.account
-                        AND pending.instance_id = $23::bigint))
-                AND NOT ($24::boolean AND EXISTS (
-                    SELECT FROM delivery WHERE delivery.message_id = row.message_id
-                        AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
-            """,
-            [
-                .integers(rows.map(\.entry.receipt.id)),
-                .timestamps(rows.map(\.entry.receipt.acceptedAt.microseconds)),
-                .integers(rows.map(\.entry.sdkAppID)),
-                .texts(rows.map(\.entry.account)),
-                .texts(targets.map { $0?.installation }),
-                .texts(rows.map(\.entry.laID)),
-                .texts(rows.map { $0.entry.event?.rawValue }),
-                .texts(rows.map(\.record.route.rawValue)),
-                .texts(rows.map(\.record.routeReason)),
-                .booleans(rows.map(\.record.isFallback)),
-                .texts(rows.map(\.record.outcome.rawValue)),
-                .integers(targets.map { $0?.status.map(Int64.init) }),
-                .texts(targets.map { $0?.statusReason }),
-                .texts(apnsIDs),
-                .integers(targets.map { Int64($0?.attempts ?? 0) }),
-                .integers(targets.map { $0?.priority.map(Int64.init) }),
-                .texts(targets.map { $0?.priorityReason }),
-                .integers(targets.map { $0?.timestampSent }),
-                .integers(targets.map { $0?.payloadBytes.map(Int64.init) }),
-                .texts(targets.map { $0?.tokenFingerprint }),
-                .texts(targets.map { $0?.environment?.rawValue }),
-                .timestamps(targets.map { $0?.sentAt?.microseconds }),
-                .integer(owner),
-                .boolean(mayBeRepeated),
-                .integers(targets.map { $0?.businessID }),
-            ],
-        )
-    }
 
     private func removal(of entries: [Entry], owner: Int64) -> PostgresStatement {
         return PostgresStatement(

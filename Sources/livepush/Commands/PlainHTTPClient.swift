@@ -15,6 +15,13 @@ enum PlainHTTPClient {
     ///
     /// - Parameter url: `http://HOST:PORT`; TLS is the balancer's work.
     static func post(_ url: String, path: String, body: [UInt8]) async throws -> Answer {
+        try await request("POST", url, path: path, body: body)
+    }
+
+    /// Asks and reads the answer to its end.
+    ///
+    /// - Parameter url: `http://HOST:PORT`; TLS is the balancer's work.
+    static func request(_ method: String, _ url: String, path: String, body: [UInt8]) async throws -> Answer {
         guard url.hasPrefix("http://") else { throw UsageError("--url: expected http://HOST:PORT") }
         var authority = url.dropFirst("http://".count)
         if authority.hasSuffix("/") { authority.removeLast() }
@@ -28,7 +35,7 @@ enum PlainHTTPClient {
             host = String(host.dropFirst().dropLast())
         }
         let head = """
-            POST \(path) HTTP/1.0\r
+            \(method) \(path) HTTP/1.0\r
             Host: \(authority)\r
             Content-Type: application/json\r
             Content-Length: \(body.count)\r

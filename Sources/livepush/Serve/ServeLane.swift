@@ -93,7 +93,9 @@ actor ServeLane {
         logger: Logger,
     ) throws(HTTPServerError) {
         let server = HTTPServer(on: loop, configuration: configuration, logger: logger) { request, exchange in
-            Task { await self.answer(request, exchange) }
+            // With the loop as its preference: a continuation resumes its task on the task's own executor first, which
+            // would be Swift's thread pool, and only from there back on this thread.
+            Task(executorPreference: self.loop) { await self.answer(request, exchange) }
         }
         self.server = server
         self.page = page
