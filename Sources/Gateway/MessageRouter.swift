@@ -117,11 +117,11 @@ final class MessageRouter: MessageGateway {
     func importedAccounts(
         among names: [String],
         in sdkAppID: Int64,
-    ) async throws(GatewayUnavailable) -> Set<String> {
+    ) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.imported(among: names, in: sdkAppID) }
     }
 
-    func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+    func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
     }
 
