@@ -24,12 +24,12 @@ public protocol MessageGateway: AnyObject {
     func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable)
 
     /// Which of `accounts` are imported.
-    func importedAccounts(among accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String>
+    func importedAccounts(among accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet
 
     /// Erases accounts with their registrations. All or none.
     ///
     /// - Returns: those that had been imported.
-    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String>
+    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet
 }
 
 /// A message that is stored durably.

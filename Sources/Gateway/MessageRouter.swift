@@ -87,14 +87,23 @@ final class MessageRouter: MessageGateway {
     }
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
-        guard !isClosed, instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
         guard instance.backlog < backlogLimit else { throw GatewayUnavailable(.overloaded) }
         let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: digest)
         let result = await withCheckedContinuation { continuation in
-            waiting.append(Waiting(message: message, continuation: continuation))
-            signal.set()
+            enqueue(Waiting(message: message, continuation: continuation))
         }
         return try result.get()
+    }
+
+    /// Takes a message in, or refuses it at once. Synchronous: between a check in an async method and what follows it,
+    /// other jobs of the loop may run, ``close()`` among them.
+    private func enqueue(_ entry: Waiting) {
+        guard !isClosed else {
+            return entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
+        }
+        waiting.append(entry)
+        signal.set()
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
@@ -108,11 +117,11 @@ final class MessageRouter: MessageGateway {
     func importedAccounts(
         among names: [String],
         in sdkAppID: Int64,
-    ) async throws(GatewayUnavailable) -> Set<String> {
+    ) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.imported(among: names, in: sdkAppID) }
     }
 
-    func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+    func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
     }
 

@@ -9,21 +9,20 @@ extension ChatMessage {
     /// that it shows, and no MsgLifeTime, so it may be tried for seven days.
     ///
     /// - Parameters:
+    ///   - sender: the caller's account, which sends where From_Account is absent, as in chat.
     ///   - now: seconds since 1970.
     ///   - randomNumbers: makes the part of TaskId that nobody can guess.
     /// - Throws: the first fault found.
     init(
         decodingPush bytes: [UInt8],
+        sender: String,
         sdkAppID: Int64,
         now: Int64,
         randomNumbers: inout some RandomNumberGenerator,
     ) throws(TencentError) {
         let fields = try RequestFields(bodyOf: bytes, code: .body)
         try ChatMessage.checkSize(of: bytes, fields, code: .batchTooLong)
-        guard let sender = try ChatMessage.sender(in: fields) else {
-            throw fields.fault("From_Account", "missing", code: .sender)
-        }
-        self.sender = sender
+        self.sender = try ChatMessage.sender(in: fields) ?? sender
         recipients = try Recipients(decoding: fields["To_Account"], form: .push)
         guard let random = fields["MsgRandom"]?.integer, ChatMessage.unsigned32.contains(random) else {
             // The code and the words that Tencent documents for this command; chat has 90005.

@@ -1,3 +1,4 @@
+import Gateway
 import VerbatimJSON
 
 /// To_Account: whom a message goes to, and whom it cannot go to.
@@ -44,7 +45,7 @@ struct Recipients: Equatable {
     }
 
     /// Moves the accounts that are not in `imported` to the failures.
-    mutating func require(imported: Set<String>) {
+    mutating func require(imported: AccountSet) {
         failures += accounts.filter { !imported.contains($0) }.map { Failure(account: $0, code: .accountNotImported) }
         accounts.removeAll { !imported.contains($0) }
     }

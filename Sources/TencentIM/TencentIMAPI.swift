@@ -121,6 +121,7 @@ public final class TencentIMAPI {
         case .push:
             try ChatMessage(
                 decodingPush: body,
+                sender: caller.identifier,
                 sdkAppID: caller.application.sdkAppID,
                 now: now,
                 randomNumbers: &randomNumbers,

@@ -45,11 +45,11 @@ final class FakeGateway: MessageGateway {
     func importedAccounts(
         among accounts: [String],
         in sdkAppID: Int64,
-    ) async throws(GatewayUnavailable) -> Set<String> {
+    ) async throws(GatewayUnavailable) -> AccountSet {
         throw GatewayUnavailable(.overloaded)
     }
 
-    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         throw GatewayUnavailable(.overloaded)
     }
 }

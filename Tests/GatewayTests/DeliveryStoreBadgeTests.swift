@@ -10,14 +10,14 @@ struct DeliveryStoreBadgeTests {
         _ messageID: Int64,
         _ change: BadgeChange = .add(1),
         account: String = "alice",
-        counted: [String] = [],
+        excepted: [String] = [],
     ) -> DeliveryStore.BadgeCount {
         DeliveryStore.BadgeCount(
             sdkAppID: StoreDatabase.sdkAppID,
             account: account,
             messageID: messageID,
             change: change,
-            counted: counted,
+            excepted: excepted,
         )
     }
 
@@ -90,7 +90,7 @@ struct DeliveryStoreBadgeTests {
             }
             #expect(try database.sql("SELECT cardinality(badge_messages) FROM device") == "8")
             try database.registerDevice(on: "phone-2", token: 102)
-            let retry = Self.count(10, counted: ["tablet", "phone-1"])
+            let retry = Self.count(10, excepted: ["tablet", "phone-1"])
             let found = try await database.store.countedDevices([retry], at: now)
             let numbers = found[0].sorted { $0.installation < $1.installation }.map(\.badge)
             #expect(numbers == [20, 1])

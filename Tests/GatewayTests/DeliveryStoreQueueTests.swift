@@ -162,6 +162,23 @@ struct DeliveryStoreQueueTests {
         }
     }
 
+    @Test("a recipient whose name only looks like a settled one's is not settled")
+    func recipientsSettledByBytes() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipt = try await database.accept(
+                [Fixture.order(recipients: ["caf\u{E9}", "cafe\u{301}"])],
+                owner: 5
+            )[0]
+            try await database.settle(
+                [StoreDatabase.entry(receipt, .accepted(), account: "caf\u{E9}")],
+                completes: false
+            )
+            let settled = try await database.store.recipientsSettled(of: receipt)
+            #expect(settled.contains("caf\u{E9}"))
+            #expect(!settled.contains("cafe\u{301}"))
+        }
+    }
+
     // MARK: - Instances
 
     @Test("an instance gets a number of its own, and its heartbeat moves its counter")

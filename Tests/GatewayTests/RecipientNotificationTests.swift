@@ -84,6 +84,31 @@ struct RecipientNotificationTests {
         #expect(try Self.attempts(script).map(\.badge) == [4])
     }
 
+    @Test(
+        "a retry is counted neither where it was before nor where nothing is sent any more, but where a phone came back"
+    )
+    func countedOnRetry() throws {
+        var script = try Self.script(Self.translated)
+        func excepted() throws -> [String] {
+            let message = MessageTask(script.message, isWhole: false, isShared: true)
+            return RecipientTask("alice", message, script.delivery, 1).count.excepted
+        }
+        #expect(try excepted() == [])
+        let phone2 = try Fixture.device("phone-2", token: 102, badge: 4)
+        let phone3 = try Fixture.device("phone-3", token: 103, badge: 9)
+        _ = script.start()
+        _ = try script.found(devices: [
+            Fixture.device(foregroundUntil: Fixture.accepted + .seconds(1)), phone2, phone3,
+        ])
+        _ = script.answered(1, .refused(503, "ServiceUnavailable"))
+        _ = script.answered(2, .refused(503, "ServiceUnavailable"))
+        #expect(try excepted() == ["phone-1", "phone-2", "phone-3"])
+        _ = script.start(at: 2)
+        _ = try script.found(devices: [Fixture.device(), phone2], at: 2)
+        _ = script.answered(1, .refused(503, "ServiceUnavailable"))
+        #expect(try excepted() == ["phone-1", "phone-2"])
+    }
+
     @Test("the other environment is asked with the same number")
     func otherEnvironment() throws {
         var script = try Self.script(Self.translated)

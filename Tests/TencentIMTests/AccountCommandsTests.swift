@@ -67,6 +67,25 @@ struct AccountCommandsTests {
         #expect(items.map { $0["ResultCode"]?.integer } == [0, 0])
     }
 
+    @Test("accounts are bytes: one that only looks like an imported one is not imported, and nothing of it is deleted")
+    func canonicallyEquivalent() async throws {
+        let backend = Backend()
+        backend.gateway.app.requiresImportedAccounts = true
+        backend.gateway.profiles["caf\u{E9}"] = AccountProfile(account: "caf\u{E9}", nickname: nil, faceURL: nil)
+        let accounts = #"[{"UserID":"caf\u00e9"},{"UserID":"cafe\u0301"}]"#
+        let checked = try await backend.post(Self.folder + "account_check", #"{"CheckItem":\#(accounts)}"#)
+        #expect(
+            checked["ResultItem"]?.elements.map { $0["AccountStatus"]?.string } == ["Imported", "NotImported"]
+        )
+        let sent = try await backend.post(
+            "openim/batchsendmsg",
+            try ValidRequest.batch.breaking(#"["alice","bob"]"#, #"["caf\u00e9","cafe\u0301"]"#),
+        )
+        #expect(sent["ErrorList"]?.elements.map { $0["ErrorCode"]?.integer } == [70107])
+        let deleted = try await backend.post(Self.folder + "account_delete", #"{"DeleteItem":\#(accounts)}"#)
+        #expect(deleted["ResultItem"]?.elements.map { $0["ResultCode"]?.integer } == [0, 70107])
+    }
+
     @Test("account_delete answers 70107 for an account that was never imported")
     func delete() async throws {
         let backend = Backend()

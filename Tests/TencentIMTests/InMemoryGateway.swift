@@ -62,18 +62,23 @@ final class InMemoryGateway: MessageGateway {
     func importedAccounts(
         among accounts: [String],
         in sdkAppID: Int64,
-    ) async throws(GatewayUnavailable) -> Set<String> {
+    ) async throws(GatewayUnavailable) -> AccountSet {
         try checkAvailable()
-        return Set(accounts).intersection(profiles.keys)
+        return imported(accounts)
     }
 
-    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> Set<String> {
+    func deleteAccounts(_ accounts: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try checkAvailable()
-        let deleted = Set(accounts).intersection(profiles.keys)
-        for account in deleted {
+        let deleted = imported(accounts)
+        for account in profiles.keys where deleted.contains(account) {
             profiles[account] = nil
         }
         return deleted
+    }
+
+    private func imported(_ accounts: [String]) -> AccountSet {
+        let known = AccountSet(profiles.keys)
+        return AccountSet(accounts.filter(known.contains))
     }
 
     private func checkAvailable() throws(GatewayUnavailable) {

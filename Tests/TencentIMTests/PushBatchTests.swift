@@ -53,6 +53,13 @@ struct PushBatchTests {
         #expect(backend.gateway.nicknameLookups == 0)
     }
 
+    @Test("From_Account is absent: the administrator who calls sends, as in chat")
+    func sender() async throws {
+        let backend = Backend()
+        _ = try await backend.post(Self.path, try ValidRequest.pushBatch.breaking(#""From_Account":"shop","#, ""))
+        #expect(backend.gateway.orders.first?.sender == "administrator")
+    }
+
     @Test("PushFlag 1: no push, as in chat")
     func pushFlag() async throws {
         let backend = Backend()
@@ -74,7 +81,6 @@ struct PushBatchTests {
     @Test(
         "one thing wrong: a failure with an empty TaskId",
         arguments: [
-            RequestFault(#""From_Account":"shop","#, "", 90008, "From_Account: missing"),
             RequestFault(#""From_Account":"shop""#, #""From_Account":1"#, 90008, "From_Account"),
             RequestFault(#""From_Account":"shop""#, #""From_Account":"""#, 90008, "From_Account"),
             RequestFault(#""To_Account":["alice","bob"],"#, "", 90028, "To_Account"),

@@ -132,6 +132,49 @@ extension EndToEndTests {
             }
         }
 
+        @Test("a message counts on no phone for whose language it has no text")
+        func countsWhereItHasText() throws {
+            try GatewayUnderTest.run { gateway in
+                let (german, french) = (TestPhone(installation: "phone-1"), TestPhone(installation: "phone-2"))
+                try gateway.register("alice", device: german, more: #","language":"de""#)
+                try gateway.register("alice", device: french, more: #","language":"fr""#)
+                try gateway.send {
+                    $0.laID = nil
+                    $0.title = nil
+                    $0.desc = nil
+                    $0.pushMembers = #""MultiLanguageContent":[{"Language":"de","Title":"Hallo"}]"#
+                }
+                let push = try gateway.peer.exactly(1)[0]
+                #expect(push.token == german.deviceToken)
+                #expect(push.aps?["badge"]?.integer == 1)
+                try gateway.expectDeliveries(
+                    "alice|phone-1|notification||accepted_by_apns|",
+                    "alice|phone-2|notification||nothing_to_send|",
+                )
+                #expect(try gateway.sql("SELECT installation, badge FROM device ORDER BY 1") == "phone-1|1\nphone-2|0")
+            }
+        }
+
+        @Test("a retry to another phone counts on none whose app was in front when the message came")
+        func retryCountsOnNoOther() throws {
+            try GatewayUnderTest.run(flags: ["--retry-schedule", "1.5"]) { gateway in
+                let (front, busy) = (TestPhone(installation: "phone-1"), TestPhone(installation: "phone-2"))
+                try gateway.register("alice", device: front)
+                try gateway.register("alice", device: busy)
+                try gateway.report("alice", "foreground", of: front)
+                try gateway.peer.answer(busy.deviceToken, .status(503, "ServiceUnavailable"))
+                try gateway.send { $0.laID = nil }
+                _ = try gateway.peer.pushes(1)
+                try gateway.report("alice", "background", of: front, unread: 3)
+                #expect(Self.badges(try gateway.peer.exactly(2)) == [1, 1])
+                try gateway.expectDeliveries(
+                    "alice|phone-1|notification||foreground|",
+                    "alice|phone-2|notification||accepted_by_apns|",
+                )
+                #expect(try gateway.sql("SELECT installation, badge FROM device ORDER BY 1") == "phone-1|3\nphone-2|1")
+            }
+        }
+
         @Test("a message that is sent again after a crash is not counted again")
         func crashKeepsTheCount() throws {
             let flags = DurabilityTests.quickTakeover

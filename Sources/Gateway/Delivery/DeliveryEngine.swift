@@ -154,12 +154,12 @@ final class DeliveryEngine {
         case .claimActivities:
             claims.append(task)
             claimSignal.set()
-        case .lookUpDevices where task.message.underWay.order.notification.badge == .unchanged:
-            lookUps.append(task)
-            lookUpSignal.set()
-        case .lookUpDevices:
+        case .lookUpDevices where task.isToBeCounted:
             counts.append(task)
             countSignal.set()
+        case .lookUpDevices:
+            lookUps.append(task)
+            lookUpSignal.set()
         case .push(let attempts):
             for attempt in attempts {
                 push(attempt, task)
@@ -279,6 +279,14 @@ final class DeliveryEngine {
                     let accounts = tasks.map { ($0.message.underWay.order.sdkAppID, $0.account) }
                     let found = try await engine.store.devices(of: accounts)
                     for (task, devices) in zip(tasks, found) {
+                        let notification = task.message.underWay.order.notification
+                        guard notification.badge == .unchanged else {
+                            task.installationsWithoutText = devices.filter { device in
+                                notification.translated(by: notification.translation(for: device.language)).isEmpty
+                            }.map(\.installation)
+                            engine.perform(.lookUpDevices, task)
+                            continue
+                        }
                         let now = engine.currentTime
                         let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
                         engine.perform(action, task)

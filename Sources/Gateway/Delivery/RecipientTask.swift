@@ -32,6 +32,8 @@ final class RecipientTask {
     var hasRow: Bool
     /// The newest push of it.
     var sent: SentPush?
+    /// Where the message has no text in the phone's language and so is not counted; nil while nobody has looked.
+    var installationsWithoutText: [String]?
 
     init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ owner: Int64) {
         self.account = account
@@ -88,8 +90,28 @@ extension RecipientTask {
             account: account,
             messageID: message.receipt.id,
             change: message.order.notification.badge,
-            counted: delivery.progress.targets.filter { $0.badge != nil }.map(\.installation),
+            excepted: delivery.progress.targets.filter(\.isCountedOrDone).map(\.installation)
+                + (installationsWithoutText ?? []),
         )
+    }
+
+    /// Whether the next look-up of its devices counts the message. Where only translations have a text, the devices are
+    /// looked up once before: SQL cannot tell which of them no translation fits.
+    var isToBeCounted: Bool {
+        let notification = message.underWay.order.notification
+        return notification.badge != .unchanged && (!notification.isEmpty || installationsWithoutText != nil)
+    }
+}
+
+extension DeliveryTarget {
+    /// Whether the message must not be counted there: it was before, or nothing will be sent there any more, as with an
+    /// app that was in front at the first attempt. A registration that went away and came back starts afresh.
+    fileprivate var isCountedOrDone: Bool {
+        guard kind == .device else { return false }
+        return switch state {
+        case .settled(let outcome): outcome != .cancelled
+        case .pushing, .waiting: badge != nil
+        }
     }
 }
 

@@ -16,14 +16,12 @@ public struct MessageRecord: Sendable, Equatable {
 
 /// What became of one message at one target of one recipient, or where it stands.
 public struct RecipientRecord: Sendable, Equatable {
-    /// What stands for an outcome while a push is to be tried again.
+    /// What stands for an outcome while nothing is decided.
     static let retrying = "retrying"
-    /// What stands for an outcome before anything was tried.
-    static let waiting = "waiting"
 
     /// The receiving account.
     public var account: String
-    /// A ``DeliveryOutcome``, `retrying` while a push is to be tried again, or `waiting` before anything was tried.
+    /// A ``DeliveryOutcome``, or `retrying` while nothing is decided, from the moment of the acceptance on.
     public var outcome: String
     /// The installation; nil where nothing was sent to any, or none is known yet.
     public var installation: String?

@@ -26,11 +26,11 @@ extension RecipientRecord {
         return targets.map { RecipientRecord($0, of: row, isActivity: isActivity) }
     }
 
-    /// A recipient to whom nothing was tried yet.
+    /// A recipient of whom nothing is written yet: its first attempts are to begin or under way.
     ///
     /// - Parameter reason: why the whole message waits; empty: it is about to begin.
     static func waiting(_ account: String, reason: String) -> RecipientRecord {
-        var record = RecipientRecord(account: account, outcome: waiting)
+        var record = RecipientRecord(account: account, outcome: retrying)
         record.reason = reason.nonEmpty
         return record
     }

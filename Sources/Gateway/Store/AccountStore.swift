@@ -44,14 +44,14 @@ final class AccountStore {
     }
 
     /// Which of `names` are imported.
-    func imported(among names: [String], in sdkAppID: Int64) async throws(PostgresError) -> Set<String> {
+    func imported(among names: [String], in sdkAppID: Int64) async throws(PostgresError) -> AccountSet {
         let result = try await pool.run(
             PostgresStatement(
                 "SELECT account FROM account WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
                 [.integer(sdkAppID), .texts(names)],
             )
         )
-        var accounts: Set<String> = []
+        var accounts: AccountSet = []
         for row in result.rows {
             accounts.insert(try row.text(0))
         }
@@ -61,7 +61,7 @@ final class AccountStore {
     /// Erases accounts with their registrations.
     ///
     /// - Returns: those that were imported.
-    func delete(_ names: [String], in sdkAppID: Int64) async throws(PostgresError) -> Set<String> {
+    func delete(_ names: [String], in sdkAppID: Int64) async throws(PostgresError) -> AccountSet {
         let parameters: [PostgresParameter] = [.integer(sdkAppID), .texts(names)]
         let results = try await pool.run([
             // Devices first, as the registration functions lock them.
@@ -78,7 +78,7 @@ final class AccountStore {
                 parameters,
             ),
         ])
-        var accounts: Set<String> = []
+        var accounts: AccountSet = []
         for row in results[2].rows {
             accounts.insert(try row.text(0))
         }

@@ -8,16 +8,17 @@ extension DeliveryStore {
         var account: String
         var messageID: Int64
         var change: BadgeChange
-        /// Installations for which the message was counted before, as its progress says.
-        var counted: [String] = []
+        /// Installations in which it is not to be counted: those where it was before, as its progress says, and those
+        /// that get no push of it.
+        var excepted: [String] = []
     }
 
     /// The devices of accounts, each with the number for its icon: the message is counted in the same statement,
     /// whatever lane or process asks.
     ///
     /// Not counted are devices that get no notification now, because the app is in front or the person denied
-    /// notifications, and those for which the message was counted before: by `counted`, or by the device's own memory of
-    /// the last messages, which holds after a process died. They answer with the number as it is.
+    /// notifications, those that are `excepted`, and those for which the message was counted before by the device's own
+    /// memory of the last messages, which holds after a process died. They answer with the number as it is.
     ///
     /// No two of one call may concern the same account, since an UPDATE changes a row once.
     ///
@@ -29,7 +30,7 @@ extension DeliveryStore {
                 """
                 WITH asked AS (
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-                        WITH ORDINALITY AS asked (sdk_app_id, account, message_id, badge_set, badge_add, counted,
+                        WITH ORDINALITY AS asked (sdk_app_id, account, message_id, badge_set, badge_add, excepted,
                             position)
                 ), found AS (
                     SELECT asked.position, asked.message_id, asked.badge_set, asked.badge_add, device.sdk_app_id,
@@ -38,7 +39,7 @@ extension DeliveryStore {
                         device.language, device.badge,
                         device.notification_permission IS DISTINCT FROM 'denied'
                             AND coalesce(device.foreground_until <= $7::timestamptz, true)
-                            AND device.installation <> ALL (string_to_array(asked.counted, '/'))
+                            AND device.installation <> ALL (string_to_array(asked.excepted, '/'))
                             AND asked.message_id <> ALL (device.badge_messages) AS counts
                     FROM asked
                     JOIN device USING (sdk_app_id, account)
@@ -69,7 +70,7 @@ extension DeliveryStore {
                     .integers(counts.map { if case .set(let number) = $0.change { number } else { nil } }),
                     .integers(counts.map { if case .add(let number) = $0.change { number } else { nil } }),
                     // An installation holds no slash.
-                    .texts(counts.map { $0.counted.joined(separator: "/") }),
+                    .texts(counts.map { $0.excepted.joined(separator: "/") }),
                     .timestamp(microsecondsSinceUnixEpoch: now.microseconds),
                     .integer(BadgeChange.highest),
                 ],

@@ -78,7 +78,7 @@ extension DeliveryStore {
 
     /// The recipients of a message that need nothing more from its whole row: they have delivery rows, or a pending row
     /// of their own.
-    func recipientsSettled(of receipt: AcceptedMessage) async throws(PostgresError) -> Set<String> {
+    func recipientsSettled(of receipt: AcceptedMessage) async throws(PostgresError) -> AccountSet {
         let result = try await pool.run(
             PostgresStatement(
                 """
@@ -89,7 +89,7 @@ extension DeliveryStore {
                 [.integer(receipt.id), .timestamp(microsecondsSinceUnixEpoch: receipt.acceptedAt.microseconds)],
             )
         )
-        var accounts: Set<String> = []
+        var accounts: AccountSet = []
         for row in result.rows {
             accounts.insert(try row.text(0))
         }
