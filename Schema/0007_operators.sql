@@ -309,7 +309,7 @@ WITH RECURSIVE waiting AS MATERIALIZED (
 ), found AS (
     SELECT
         alarm.kind, nullif(alarm.sdk_app_id, 0) AS sdk_app_id, alarm.business_id, alarm.environment,
-        alarm.first_seen AS since, alarm.last_seen, alarm.count,
+        greatest(alarm.first_seen, certificate.updated_at) AS since, alarm.last_seen, alarm.count,
         alarm.detail || CASE WHEN alarm.host = '' THEN '' ELSE ' (seen by ' || alarm.host || ')' END AS detail
     FROM alarm
     LEFT JOIN app USING (sdk_app_id)
@@ -437,7 +437,7 @@ COMMENT ON COLUMN alarms.sdk_app_id IS 'The app; null: all of them.';
 COMMENT ON COLUMN alarms.business_id IS 'The certificate, where it is about one.';
 COMMENT ON COLUMN alarms.environment IS 'The APNs environment, where it is about one.';
 COMMENT ON COLUMN alarms.key_id IS 'Id of that certificate''s .p8 key.';
-COMMENT ON COLUMN alarms.since IS 'Since when; null: not known.';
+COMMENT ON COLUMN alarms.since IS 'Since when, at the earliest since its certificate was replaced last; null: not known.';
 COMMENT ON COLUMN alarms.last_seen IS 'When it was seen last; now, where the view itself finds it.';
 COMMENT ON COLUMN alarms.count IS 'How many refusals, messages, rows or registrations it concerns.';
 COMMENT ON COLUMN alarms.detail IS 'What is wrong, in words.';
