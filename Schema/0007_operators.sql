@@ -100,6 +100,52 @@ FROM delivery
 JOIN message ON message.id = delivery.message_id AND message.accepted_at = delivery.accepted_at
 WHERE delivery.accepted_at > now() - interval '7 days' AND message.accepted_at > now() - interval '7 days';
 
+-- The newest delivery is looked up only by questions that ask for it: OFFSET 0 keeps it apart, and a column that nobody
+-- asks for is not computed. As a join it cost every count of registrations a look into each day for each of them.
+CREATE OR REPLACE VIEW registrations AS
+SELECT
+    registration.sdk_app_id, registration.account, registration.installation, registration.kind, registration.la_id,
+    registration.attributes_type, registration.business_id, certificate.bundle_id, registration.environment,
+    registration.token_fingerprint, registration.state, registration.registered_at, registration.sequence,
+    registration.expires_at, registration.app_version, registration.os_version, registration.language,
+    registration.foreground_until,
+    coalesce((newest.delivery).sent_at, (newest.delivery).finished_at) AS last_push_at,
+    (newest.delivery).outcome AS last_outcome,
+    coalesce((newest.delivery).apns_reason, (newest.delivery).route_reason) AS last_reason
+FROM (
+    SELECT
+        sdk_app_id, account, installation, 'device' AS kind, NULL::text AS la_id, NULL::text AS attributes_type,
+        business_id, environment, token_fingerprint(token) AS token_fingerprint, 'live' AS state, registered_at,
+        sequence, NULL::timestamptz AS expires_at, app_version, os_version, language, foreground_until
+    FROM device
+    UNION ALL
+    SELECT
+        activity.sdk_app_id, activity.account, activity.installation, 'activity', activity.la_id,
+        activity.attributes_type, activity.business_id, activity.environment, token_fingerprint(activity.token),
+        CASE
+            WHEN activity.ended_at IS NOT NULL THEN 'ended'
+            WHEN activity.started_at <= now() - interval '8 hours' THEN 'expired'
+            ELSE 'live'
+        END,
+        activity.registered_at, activity.sequence, activity.started_at + interval '8 hours',
+        coalesce(activity.app_version, device.app_version), device.os_version, device.language, device.foreground_until
+    FROM live_activity AS activity
+    LEFT JOIN device USING (sdk_app_id, account, installation)
+) AS registration
+LEFT JOIN certificate USING (sdk_app_id, business_id)
+CROSS JOIN LATERAL (
+    SELECT (
+        SELECT delivery FROM delivery
+        WHERE delivery.sdk_app_id = registration.sdk_app_id AND delivery.account = registration.account
+            AND delivery.installation = registration.installation AND delivery.accepted_at < now() + interval '1 hour'
+            AND (CASE WHEN registration.kind = 'activity'
+                THEN delivery.route <> 'notification' AND delivery.la_id = registration.la_id
+                ELSE delivery.route = 'notification' END)
+        ORDER BY delivery.accepted_at DESC, delivery.finished_at DESC
+        LIMIT 1
+    ) AS delivery OFFSET 0
+) AS newest;
+
 CREATE VIEW undelivered AS
 SELECT
     pending.sdk_app_id, pending.message_id, message.msg_key, message.sender, pending.account, message.la_id,
@@ -263,7 +309,7 @@ WITH RECURSIVE waiting AS MATERIALIZED (
 ), found AS (
     SELECT
         alarm.kind, nullif(alarm.sdk_app_id, 0) AS sdk_app_id, alarm.business_id, alarm.environment,
-        alarm.first_seen AS since, alarm.last_seen, alarm.count,
+        greatest(alarm.first_seen, certificate.updated_at) AS since, alarm.last_seen, alarm.count,
         alarm.detail || CASE WHEN alarm.host = '' THEN '' ELSE ' (seen by ' || alarm.host || ')' END AS detail
     FROM alarm
     LEFT JOIN app USING (sdk_app_id)
@@ -391,7 +437,7 @@ COMMENT ON COLUMN alarms.sdk_app_id IS 'The app; null: all of them.';
 COMMENT ON COLUMN alarms.business_id IS 'The certificate, where it is about one.';
 COMMENT ON COLUMN alarms.environment IS 'The APNs environment, where it is about one.';
 COMMENT ON COLUMN alarms.key_id IS 'Id of that certificate''s .p8 key.';
-COMMENT ON COLUMN alarms.since IS 'Since when; null: not known.';
+COMMENT ON COLUMN alarms.since IS 'Since when, at the earliest since its certificate was replaced last; null: not known.';
 COMMENT ON COLUMN alarms.last_seen IS 'When it was seen last; now, where the view itself finds it.';
 COMMENT ON COLUMN alarms.count IS 'How many refusals, messages, rows or registrations it concerns.';
 COMMENT ON COLUMN alarms.detail IS 'What is wrong, in words.';

@@ -2,11 +2,11 @@ import HTTPServer
 
 /// The page that draws the lock screen of each phone. Its files lie in `Page/` and are part of the program.
 enum LockScreenPage {
-    /// Nothing but the page's own files and the simulator's answers: no inline script, so that content which a push
-    /// brought can never run, whatever else goes wrong.
+    /// Nothing but the page's own files, its empty icon and the simulator's answers: no inline script, so that content
+    /// which a push brought can never run, whatever else goes wrong.
     private static let policy = """
-        default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-        frame-ancestors 'none'
+        default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; \
+        form-action 'none'; frame-ancestors 'none'
         """
 
     /// The answer to a GET of one of the page's files; nil for any other path.

@@ -141,20 +141,28 @@ struct Phone {
         let payload = push.payload
         guard payload.alerts || payload.wakes else { return .ignored(.push(.nothingToShow)) }
         let app = index(ofApp: push.topic.bundleID)
-        if payload.wakes, apps[app].backgrounds.take(limit: rules.backgroundBudget, now: time.wholeSeconds) {
+        let isAwake =
+            payload.wakes && apps[app].backgrounds.take(limit: rules.backgroundBudget, now: time.wholeSeconds)
+        if isAwake {
             apps[app].wakes += 1
         }
-        guard payload.alerts else { return .woke }
         if let badge = payload.badge {
             apps[app].badge = badge
         }
-        guard payload.notificationAlert.hasText else { return .shown(nil) }
+        let hasBadBadge = payload.hasBadge && payload.badge == nil
+        let alert = payload.notificationAlert
+        guard alert.hasText else {
+            if payload.badge != nil || alert.sound != nil { return .shown(hasBadBadge ? Phone.badBadge : nil) }
+            if isAwake { return .woke }
+            if payload.wakes { return .ignored(.push(.backgroundBudgetSpent)) }
+            return .ignored(.push(hasBadBadge ? .badgeNotANumber : .nothingToShow))
+        }
         notificationCount += 1
         let notification = PhoneNotification(
             id: push.id ?? String(notificationCount),
             collapseID: push.collapseID,
             bundleID: push.topic.bundleID,
-            alert: payload.notificationAlert,
+            alert: alert,
             badge: payload.badge,
             threadID: payload.threadID,
             interruptionLevel: payload.interruptionLevel,
@@ -168,8 +176,10 @@ struct Phone {
             notifications.removeFirst()
         }
         notifications.append(notification)
-        return .shown(nil)
+        return .shown(hasBadBadge ? Phone.badBadge : nil)
     }
+
+    private static let badBadge = Ignored(what: "badge", reason: .badgeNotANumber)
 
     private mutating func receiveBackground(_ push: AcceptedPush, now: Int64) -> PhoneEvent.Outcome {
         guard push.payload.wakes else { return .ignored(.push(.contentAvailableMissing)) }

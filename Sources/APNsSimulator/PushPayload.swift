@@ -29,6 +29,9 @@ struct PushPayload {
     /// What a notification shows and plays.
     var notificationAlert: PushAlert { PushAlert(notification: aps) }
 
+    /// Whether there is an `aps.badge`, of any form.
+    var hasBadge: Bool { aps["badge"] != nil }
+
     /// `aps.badge`; 0 removes it. nil unless it is an integer of 32 bits and not negative.
     var badge: Int32? { aps["badge"]?.integer.flatMap { $0 >= 0 ? Int32(exactly: $0) : nil } }
 

@@ -73,6 +73,27 @@ struct LockScreenPageTests {
         }
     }
 
+    @Test("each of 60 phones is drawn, and the page's own icon is allowed")
+    func manyPhones() async throws {
+        try await RunningSimulator.with { running in
+            for number in 1...60 {
+                let token = String(
+                    repeating: number < 16 ? "0\(String(number, radix: 16))" : String(number, radix: 16),
+                    count: 32
+                )
+                let body = #"{"token":"\#(token)","phone":"phone-\#(number)"}"#
+                #expect(try running.control("POST", "/tokens", body).status == "200")
+            }
+            let first = try drawn(running).first
+            for number in 1...60 {
+                #expect(first.contains("data-phone=phone-\(number) "))
+            }
+            #expect(!first.contains("The first"))
+            let headers = running.run("curl --silent --dump-header - --output page.html http://127.0.0.1:$C/")
+            #expect(headers.contains("img-src data:"), "\(headers)")
+        }
+    }
+
     @Test("whatever a push brings is text: it makes no element and no attribute's name")
     func hostile() async throws {
         try await RunningSimulator.with { running in

@@ -72,9 +72,21 @@ struct PhoneNotificationTests {
     func badge(_ badge: String, _ expected: Int64) throws {
         var phone = PhoneUnderTest()
         #expect(try phone.send(body: #"{"aps":{"badge":2}}"#, type: .alert) == nil)
-        #expect(try phone.send(body: #"{"aps":{"badge":\#(badge)}}"#, type: .alert) == nil)
+        let ignored = try phone.send(body: #"{"aps":{"badge":\#(badge)}}"#, type: .alert)
+        #expect(ignored == (expected == 2 ? "badge_not_a_number" : nil))
         #expect(try phone.json()["badge"]?.integer == expected)
         #expect(try notifications(phone).isEmpty)
+    }
+
+    @Test("a badge that is no number is ignored, beside what is shown")
+    func badBadge() throws {
+        var phone = PhoneUnderTest()
+        #expect(try phone.send(body: #"{"aps":{"alert":"A","badge":"3"}}"#, type: .alert) == "badge_not_a_number")
+        #expect(try phone.send(body: #"{"aps":{"sound":"a.caf","badge":"3"}}"#, type: .alert) == "badge_not_a_number")
+        #expect(try notifications(phone).map { $0["body"]?.string } == ["A"])
+        let events = try phone.json()["events"]?.elements ?? []
+        #expect(events.map { $0["outcome"]?.string } == ["shown", "shown"])
+        #expect(events.map { $0["ignoredPart"]?["what"]?.string } == ["badge", "badge"])
     }
 
     @Test("badges of two apps are added")
@@ -89,9 +101,15 @@ struct PhoneNotificationTests {
     @Test("nothing to show, and a background push that wakes nobody, are ignored")
     func nothing() throws {
         var phone = PhoneUnderTest()
-        #expect(try phone.send(body: #"{"aps":{}}"#, type: .alert) == "nothing_to_show")
+        for aps in ["{}", #"{"alert":""}"#, #"{"alert":{}}"#, #"{"alert":{"title":""},"sound":7}"#] {
+            #expect(try phone.send(body: #"{"aps":\#(aps)}"#, type: .alert) == "nothing_to_show", "\(aps)")
+        }
         #expect(try phone.send(body: #"{"aps":{}}"#, type: .background) == "content_available_missing")
-        #expect(try phone.json()["events"]?.elements.map { $0["outcome"]?.string } == ["ignored", "ignored"])
+        #expect(
+            try phone.json()["events"]?.elements.map { $0["outcome"]?.string } == Array(repeating: "ignored", count: 5)
+        )
+        #expect(try phone.send(body: #"{"aps":{"alert":"","content-available":1}}"#, type: .alert) == nil)
+        #expect(try phone.json()["events"]?.elements.first?["outcome"]?.string == "woke_app")
     }
 
     @Test("background pushes wake the app three times an hour, and show nothing")
@@ -101,6 +119,7 @@ struct PhoneNotificationTests {
             #expect(try phone.send(body: Fixture.background, type: .background, at: offset) == nil)
         }
         #expect(try phone.send(body: Fixture.background, type: .background, at: 3) == "background_budget_spent")
+        #expect(try phone.send(body: Fixture.background, type: .alert, at: 3) == "background_budget_spent")
         #expect(try notifications(phone).isEmpty)
         let app = try #require(try phone.json(at: 3)["apps"]?.elements.first)
         #expect(app["wakes"]?.integer == 3)

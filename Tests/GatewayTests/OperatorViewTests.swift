@@ -228,6 +228,20 @@ struct OperatorViewTests {
         }
     }
 
+    @Test("a key that replaced a refused one and is refused too is wrong since it is there, not since the former one")
+    func sinceReplacement() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.sql(Self.certificate() + Self.alarm("signing_key_refused"))
+            let since =
+                "SELECT since = (SELECT first_seen FROM alarm), since = (SELECT updated_at FROM certificate) FROM alarms"
+            try database.sql("UPDATE alarm SET first_seen = now() - interval '3 hours', last_seen = now()")
+            try database.sql("UPDATE certificate SET updated_at = now() - interval '4 hours'")
+            #expect(try database.sql(since) == "t|f")
+            try database.sql("UPDATE certificate SET updated_at = now() - interval '1 hour'")
+            #expect(try database.sql(since) == "f|t")
+        }
+    }
+
     @Test("registrations that name a businessId without certificate are an alarm for each businessId")
     func registrationsWithoutCertificate() async throws {
         try await StoreDatabase.run { _, database in

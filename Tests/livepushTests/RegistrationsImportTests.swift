@@ -283,6 +283,28 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A report is never written over the file itself, and a pipe or device in its place is not removed")
+        func reportInTheWay() throws {
+            try Self.run { gateway in
+                let file = try Self.write([Self.device("a", "p1", 1), "device,,,,,,,"], to: "1.csv", of: gateway)
+                let before = try ChildProcess.run("cat", [file]).output
+                for path in [file, "\(gateway.folder)/link.csv"] {
+                    _ = try ChildProcess.run("ln", ["-s", file, "\(gateway.folder)/link.csv"])
+                    let outcome = try Self.run(gateway, file, "--report", path)
+                    #expect(outcome.status == 1)
+                    #expect(outcome.errors.contains("written over \(file)"), "\(outcome.errors)")
+                    #expect(try ChildProcess.run("cat", [file]).output == before)
+                }
+                #expect(try gateway.sql("SELECT count(*) FROM device") == "0")
+                // Root could remove /dev/null like this.
+                let pipe = "\(gateway.folder)/pipe"
+                _ = try ChildProcess.run("mkfifo", [pipe])
+                let sound = try Self.write([Self.device("a", "p1", 1)], to: "2.csv", of: gateway)
+                #expect(try Self.run(gateway, sound, "--report", pipe).status == 0)
+                #expect(try ChildProcess.run("test", ["-p", pipe]).status == 0)
+            }
+        }
+
         @Test("Two imports into one app at once: the second says so")
         func oneImportAtATime() throws {
             try Self.run { gateway in

@@ -171,7 +171,7 @@ extension EndToEndTests {
             #expect(try database.sql("SELECT count(*) FROM registration_transfer") == "3")
         }
 
-        @Test("Old transfers go after --days, clears after 24 hours, alarms once they are over")
+        @Test("Old transfers and activities go after --days, clears after 24 hours, alarms once they are over")
         func rowsAreAged() throws {
             let database = try RetentionDatabase(days: [])
             try database.sql(Self.oldRows)
@@ -180,10 +180,12 @@ extension EndToEndTests {
                 outcome.output == """
                     deleted 2 rows of registration_transfer
                     deleted 1 row of registration_clear
+                    deleted 1 row of live_activity
                     deleted 1 row of alarm
 
                     """
             )
+            #expect(try database.sql("SELECT la_id FROM live_activity ORDER BY la_id") == "kept on\nnew")
             #expect(try database.sql("SELECT installation FROM registration_transfer") == "new")
             #expect(try database.sql("SELECT installation FROM registration_clear") == "new")
             #expect(try database.sql("SELECT subject FROM alarm ORDER BY subject") == "ended lately\nstill there")
@@ -221,6 +223,11 @@ extension EndToEndTests {
             FROM (VALUES (11, 'old'), (31, 'older'), (9, 'new')) AS row (age, name);
             INSERT INTO registration_clear (sdk_app_id, installation, kind, sequence, cleared_at)
             VALUES (1, 'old', 'device', 1, now() - interval '25 hours'), (1, 'new', 'device', 1, now());
+            INSERT INTO live_activity
+                (sdk_app_id, account, la_id, installation, token, business_id, started_at, registered_at)
+            SELECT 1, 'a', name, 'i', sha256(name::bytea), 1, now() - started * interval '1 day',
+                now() - registered * interval '1 day'
+            FROM (VALUES (11, 11, 'old'), (11, 9, 'kept on'), (9, 9, 'new')) AS row (started, registered, name);
             CREATE TABLE IF NOT EXISTS alarm (
                 kind text, subject text, detail text, last_seen timestamptz, fades_at timestamptz, ended_at timestamptz);
             INSERT INTO alarm (kind, subject, detail, last_seen, ended_at)

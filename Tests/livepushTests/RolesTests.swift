@@ -78,6 +78,30 @@ extension EndToEndTests {
             #expect(writable == "")
         }
 
+        @Test("registrations are counted without a look at their deliveries, and show the newest one to who asks")
+        func registrationsAreCounted() throws {
+            let database = try MigratedDatabase()
+            try database.sql(
+                """
+                INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (1, '', '{a}');
+                INSERT INTO device (sdk_app_id, account, installation, token, business_id)
+                VALUES (1, 'a', 'i', sha256('t'), 1), (1, 'b', 'j', sha256('u'), 1);
+                INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, installation, route, route_reason,
+                    fallback, outcome, apns_reason, attempts)
+                SELECT row_number() OVER (), now() - age * interval '1 minute', 1, 'a', 'i', route, 'why', false, outcome,
+                    reason, 1
+                FROM (VALUES (3, 'notification', 'refused', 'BadTopic'), (2, 'notification', 'accepted_by_apns', NULL),
+                    (1, 'live_activity', 'token_dead', 'Unregistered')) AS row (age, route, outcome, reason);
+                """
+            )
+            let count = "SELECT kind, state, count(*) FROM registrations WHERE sdk_app_id = 1 GROUP BY kind, state"
+            #expect(try database.sql(count, as: .person) == "device|live|2")
+            #expect(try !database.sql("EXPLAIN \(count)", as: .person).contains("delivery_"))
+            let newest =
+                "SELECT account, last_push_at IS NULL, last_outcome, last_reason FROM registrations ORDER BY account"
+            #expect(try database.sql(newest, as: .person) == "a|f|accepted_by_apns|why\nb|t||")
+        }
+
         @Test("livepush_gateway cannot change the schema, what is configured or what is written down")
         func gatewayIsHeldBack() throws {
             let database = try MigratedDatabase()

@@ -3,7 +3,7 @@
 "use strict";
 
 (() => {
-    const phoneLimit = 24;
+    const phoneLimit = 100;
     const pushLimit = 40;
     const rowLimit = 24;
     const interval = 1000;
@@ -372,7 +372,7 @@
         byID("no-phones").hidden = phones.length > 0;
         const more = byID("more-phones");
         more.hidden = phones.length < phoneLimit;
-        more.textContent = `The first ${phoneLimit} phones. GET /phones has them all.`;
+        more.textContent = `The first ${phoneLimit} phones. GET /phones?limit=N has more of them.`;
     };
 
     // --- Pushes -----------------------------------------------------------------------------------------------------

@@ -8,6 +8,11 @@ struct AgedTable: Sendable {
         AgedTable(name: "registration_transfer", condition: "transferred_at < now() - $1 * interval '1 day'"),
         // What a late registration is compared with; the functions look back no further, whatever the flag says.
         AgedTable(name: "registration_clear", condition: "cleared_at < now() - interval '24 hours'"),
+        // Over after 12 hours: nothing is sent to it any more, and most phones never clear it.
+        AgedTable(
+            name: "live_activity",
+            condition: "greatest(started_at, registered_at) < now() - $1 * interval '1 day'"
+        ),
         AgedTable(
             name: "alarm",
             condition: """

@@ -25,6 +25,14 @@ public final class ImportFile {
         if path != "-", descriptor >= 0 { close(descriptor) }
     }
 
+    /// Whether it is what a path names.
+    func isSame(as path: String) -> Bool {
+        var own = stat()
+        var other = stat()
+        return fstat(descriptor, &own) == 0 && stat(path, &other) == 0
+            && own.st_dev == other.st_dev && own.st_ino == other.st_ino
+    }
+
     /// The next bytes; empty at the end.
     func read() throws(ImportError) -> [UInt8] {
         while true {

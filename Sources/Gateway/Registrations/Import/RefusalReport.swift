@@ -10,7 +10,8 @@ public final class RefusalReport {
     private(set) var size: Int64 = 0
     private var descriptor: Int32 = -1
 
-    /// - Parameter path: a file of that name is written over, unless an import goes on.
+    /// - Parameter path: a file of that name is written over, unless an import goes on. What is no regular file, such as
+    ///   /dev/null or a pipe, is written to as it is.
     public init(path: String) {
         self.path = path
     }
@@ -21,12 +22,19 @@ public final class RefusalReport {
 
     /// Begins anew, or goes on where the last stored batch left it.
     func begin(at size: Int64) throws(ImportError) {
+        var information = stat()
         guard size > 0 else {
-            guard unlink(path) == 0 || errno == ENOENT else { throw fault() }
+            // Only what an earlier run may have left: root could remove a device.
+            guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return }
+            guard unlink(path) == 0 else { throw fault() }
             return
         }
         descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o644)
-        guard descriptor >= 0 else { throw fault() }
+        guard descriptor >= 0, fstat(descriptor, &information) == 0 else { throw fault() }
+        guard information.st_mode & S_IFMT == S_IFREG else {
+            self.size = size
+            return
+        }
         let end = lseek(descriptor, 0, SEEK_END)
         // What follows is of a batch that was not stored, and will come again.
         self.size = min(size, Int64(end))

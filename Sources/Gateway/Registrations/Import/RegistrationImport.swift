@@ -64,6 +64,9 @@ public final class RegistrationImport {
     ///
     /// - Throws: ``ImportError`` or `PostgresError`; what was stored before stays, and a next run goes on after it.
     public func run() async throws {
+        guard !file.isSame(as: report.path) else {
+            throw ImportError("the report would be written over \(file.path), the file to import")
+        }
         let rules = try await store.begin()
         var identity: ImportStore.Identity?
         if let size = file.size {
