@@ -12,6 +12,14 @@ public enum LiveActivityPayload {
     public static func encode(_ content: ActivityContent, timestamp: Int64, dismissalDate: Int64?) -> [UInt8] {
         LiveActivityPayloadTemplate(content, dismissalDate: dismissalDate).encode(timestamp: timestamp)
     }
+
+    /// Whether a push of this content is within `PayloadLimit.bytes` for sure, as can be seen without encoding it.
+    public static func surelyFits(_ content: ActivityContent) -> Bool {
+        PayloadLimit.surelyHolds(
+            texts: [content.alert?.title, content.alert?.body, content.alert?.sound],
+            json: content.contentState.count + (content.relevanceScore?.count ?? 0),
+        )
+    }
 }
 
 /// Many pushes of one content that differ only in their timestamp, for about the price of a copy each.

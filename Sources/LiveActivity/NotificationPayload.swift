@@ -28,6 +28,14 @@ public struct NotificationPayload: Sendable {
         self.badgeOffset = Self.hasBadge(content) ? alertEnd : nil
     }
 
+    /// Whether a notification of this content, its own texts counted, is within `PayloadLimit.bytes` for sure with nothing
+    /// cut, as can be seen without encoding it.
+    public static func surelyFits(_ content: NotificationContent) -> Bool {
+        PayloadLimit.surelyHolds(
+            texts: [content.title, content.subtitle, content.body, content.sound, content.ext, content.image],
+        )
+    }
+
     /// The bytes of the push.
     ///
     /// - Parameter badge: the number for the icon; it counts only where the content changes the badge.

@@ -2,6 +2,14 @@
 public enum PayloadLimit {
     /// Bytes of the body of a notification or a Live Activity push.
     public static let bytes = 4096
+
+    /// More than everything in a body but its texts and what is JSON already: names, numbers, brackets.
+    private static let frame = 512
+
+    /// Whether a body with these is within the limit even if every byte of the texts has to be escaped, as `\u001f`.
+    static func surelyHolds(texts: [String?], json: Int = 0) -> Bool {
+        texts.reduce(frame + json) { $0 + 6 * ($1?.utf8.count ?? 0) } <= bytes
+    }
 }
 
 /// Why no body could be made.

@@ -126,6 +126,7 @@ extension ChatMessage {
     }
 
     private func isCut(_ notification: NotificationContent) throws(TencentError) -> Bool {
+        guard !NotificationPayload.surelyFits(notification) else { return false }
         do {
             return try NotificationPayload(notification).textWasCut
         } catch {
@@ -147,13 +148,7 @@ extension ChatMessage {
             dismissalDate: info.dismissalDate,
             alert: application.copiesAlertToLiveActivity ? alert : nil,
         )
-        let dismissal = DismissalDate.toSend(
-            event: info.event,
-            requested: info.dismissalDate,
-            defaultIsImmediate: true,
-            now: time,
-        )
-        let count = LiveActivityPayload.encode(content, timestamp: time, dismissalDate: dismissal).count
+        let count = LiveActivityPayload.surelyFits(content) ? 0 : byteCount(of: content)
         guard count <= PayloadLimit.bytes else {
             throw TencentError(
                 .offlinePushInfo,
@@ -162,6 +157,16 @@ extension ChatMessage {
             )
         }
         return ActivityInstruction(laID: info.laID, content: content, defaultDismissal: .immediate)
+    }
+
+    private func byteCount(of content: ActivityContent) -> Int {
+        let dismissal = DismissalDate.toSend(
+            event: content.event,
+            requested: content.dismissalDate,
+            defaultIsImmediate: true,
+            now: time,
+        )
+        return LiveActivityPayload.encode(content, timestamp: time, dismissalDate: dismissal).count
     }
 
     private var alert: ActivityAlert? {

@@ -15,10 +15,13 @@ struct MessageKey: Equatable {
 
     /// Reads a key that this gateway made; nil for any other text.
     init?(_ text: String) {
-        let numbers = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
-        guard numbers.count == 3, let sequence = numbers[0], let random = numbers[1], let time = numbers[2] else {
-            return nil
-        }
+        let text = text.utf8
+        guard let first = text.firstIndex(of: UInt8(ascii: "_")),
+            let second = text[first...].dropFirst().firstIndex(of: UInt8(ascii: "_")),
+            let sequence = Int64(Substring(text[..<first])),
+            let random = Int64(Substring(text[first..<second].dropFirst())),
+            let time = Int64(Substring(text[second...].dropFirst()))
+        else { return nil }
         self.init(sequence: sequence, random: random, time: time)
     }
 

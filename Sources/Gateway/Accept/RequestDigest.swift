@@ -11,15 +11,31 @@ public struct RequestDigest: Sendable, Hashable {
         var input = Input()
         write(&input)
         bytes = [UInt8](unsafeUninitializedCapacity: Int(SHA256_DIGEST_LENGTH)) { digest, count in
-            SHA256(input.bytes, input.bytes.count, digest.baseAddress)
+            if EVP_Digest(input.bytes, input.bytes.count, digest.baseAddress, nil, RequestDigest.sha256.pointer, nil)
+                != 1
+            {
+                SHA256(input.bytes, input.bytes.count, digest.baseAddress)
+            }
             count = Int(SHA256_DIGEST_LENGTH)
         }
+    }
+
+    /// Found once: OpenSSL 3 would look for it again at every call by name. Never freed.
+    private static let sha256 = Method(pointer: EVP_MD_fetch(nil, "SHA256", nil))
+
+    /// Sendable without the compiler's proof: OpenSSL does not change a method after it was fetched.
+    private struct Method: @unchecked Sendable {
+        let pointer: OpaquePointer?
     }
 
     /// What is digested: each part with its kind and its length before it, so that parts cannot run together and an
     /// absent one is not an empty one.
     public struct Input {
         fileprivate var bytes: [UInt8] = []
+
+        fileprivate init() {
+            bytes.reserveCapacity(1024)
+        }
 
         private enum Kind: UInt8 {
             case absent, text, number, list, object, other
@@ -53,7 +69,14 @@ public struct RequestDigest: Sendable, Hashable {
         public mutating func add(_ value: JSONValue?) {
             guard let value else { return add(.absent, 0) }
             switch value.kind {
-            case .string: add(value.string)
+            case .string:
+                let text = value.verbatim.dropFirst().dropLast()
+                if text.contains(UInt8(ascii: "\\")) {
+                    add(value.string)
+                } else {
+                    add(.text, text.count)
+                    bytes.append(contentsOf: text)
+                }
             case .array:
                 let elements = value.elements
                 add(.list, elements.count)
@@ -61,7 +84,8 @@ public struct RequestDigest: Sendable, Hashable {
                     add(element)
                 }
             case .object:
-                let members = value.members.sorted { $0.key < $1.key }
+                var members = value.members
+                members.sort { $0.key < $1.key }
                 add(.object, members.count)
                 for (key, value) in members {
                     add(key)

@@ -1,0 +1,45 @@
+import Testing
+
+@testable import LiveActivity
+
+@Suite("What surely fits into a push", .timeLimit(.minutes(1)))
+struct SurelyFitsTests {
+    /// As many bytes of the dearest text as go into a body of which all else is as long as it can be.
+    private static let dearest = String(repeating: "\u{1F}", count: (4096 - 512) / 6)
+
+    @Test("A notification that surely fits is not cut, whatever its texts have to be escaped to")
+    func notification() throws {
+        let content = NotificationContent(
+            title: Self.dearest,
+            mutableContent: true,
+            interruptionLevel: .timeSensitive,
+            badge: .set(BadgeChange.highest),
+        )
+        #expect(NotificationPayload.surelyFits(content))
+        let payload = try NotificationPayload(content)
+        #expect(!payload.textWasCut)
+        #expect(payload.encode(badge: BadgeChange.highest).count <= PayloadLimit.bytes)
+        for part in [\NotificationContent.subtitle, \.body, \.sound, \.ext, \.image] {
+            var more = content
+            more[keyPath: part] = "x"
+            #expect(!NotificationPayload.surelyFits(more))
+        }
+    }
+
+    @Test("A Live Activity push that surely fits is within the limit with every date in it")
+    func activity() {
+        let content = ActivityContent(
+            event: .end,
+            contentState: Array(#"{"step":1}"#.utf8),
+            staleDate: .min,
+            relevanceScore: Array("-1.5e300".utf8),
+            alert: ActivityAlert(title: String(Self.dearest.dropLast(6)), body: "x", sound: "x"),
+        )
+        #expect(LiveActivityPayload.surelyFits(content))
+        let payload = LiveActivityPayload.encode(content, timestamp: .min, dismissalDate: .min)
+        #expect(payload.count <= PayloadLimit.bytes)
+        var more = content
+        more.contentState = Array(repeating: UInt8(ascii: " "), count: 64) + content.contentState
+        #expect(!LiveActivityPayload.surelyFits(more))
+    }
+}
