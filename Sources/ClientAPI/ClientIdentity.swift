@@ -15,7 +15,13 @@ struct ClientIdentity: Equatable {
             throw ClientError(.unauthorized, "the header Authorization must be Bearer, a blank, and a UserSig")
         }
         let signature = try ClientIdentity.attempt { () throws(UserSigError) in try UserSig(decoding: text) }
-        guard let application = gateway.application(signature.sdkAppID) else {
+        let known: Application?
+        do throws(GatewayUnavailable) {
+            known = try gateway.application(signature.sdkAppID)
+        } catch {
+            throw ClientError(error)
+        }
+        guard let application = known else {
             throw ClientError(.unknownApp, "there is no app with the SDKAppID of this UserSig")
         }
         try ClientIdentity.attempt { () throws(UserSigError) in

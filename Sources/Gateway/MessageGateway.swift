@@ -1,7 +1,10 @@
 /// What a dialect needs of the gateway. One object per lane, used on that lane's thread.
 public protocol MessageGateway: AnyObject {
     /// The app as configured, or nil if there is none with that id.
-    func application(_ sdkAppID: Int64) -> Application?
+    ///
+    /// - Throws: ``GatewayUnavailable`` while a process that just began does not know yet what is configured: an app
+    ///   that it has not read of may well be there.
+    func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application?
 
     /// Whether phones may register with this businessId of the app.
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool

@@ -74,8 +74,9 @@ final class MessageRouter: MessageGateway {
 
     // MARK: - MessageGateway
 
-    func application(_ sdkAppID: Int64) -> Application? {
-        directory.current.applications[sdkAppID]
+    func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.applications[sdkAppID]
     }
 
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {

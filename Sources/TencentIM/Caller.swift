@@ -17,7 +17,7 @@ struct Caller {
     ///   - now: seconds since 1970.
     init(
         parameters: [(name: String, value: String)]?,
-        application: (Int64) -> Application?,
+        application: (Int64) throws(GatewayUnavailable) -> Application?,
         signatures: inout UserSigCache,
         now: Int64,
     ) throws(TencentError) {
@@ -45,7 +45,13 @@ struct Caller {
         guard (parameter("contenttype") ?? "json") == "json" else {
             throw TencentError(.badParameter, path: "contenttype", "must be json")
         }
-        guard let application = application(sdkAppID) else {
+        let known: Application?
+        do throws(GatewayUnavailable) {
+            known = try application(sdkAppID)
+        } catch {
+            throw TencentError(error)
+        }
+        guard let application = known else {
             throw TencentError(.unknownApplication, path: "sdkappid", "there is no such app")
         }
         do {

@@ -6,13 +6,16 @@ final class FakeGateway: MessageGateway {
     static let secretKey = Array("secret key of the test app".utf8)
 
     var rateLimiter: RateLimiter?
+    /// False: a process that just began.
+    var knowsApplications = true
     private let sdkAppID: Int64
 
     init(sdkAppID: Int64) {
         self.sdkAppID = sdkAppID
     }
 
-    func application(_ sdkAppID: Int64) -> Application? {
+    func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
+        guard knowsApplications else { throw GatewayUnavailable(.databaseAway) }
         guard sdkAppID == self.sdkAppID else { return nil }
         return Application(
             sdkAppID: sdkAppID,

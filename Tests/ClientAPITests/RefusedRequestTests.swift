@@ -238,4 +238,15 @@ struct RefusedRequestTests {
         #expect(answer.code == "unavailable")
         #expect(answer.headers["Retry-After"] == "5")
     }
+
+    @Test("a process that just began and knows no app yet asks to come again, and does not call the app unknown")
+    func justBegan() async throws {
+        try await Phone.run { _, phone in
+            phone.gateway.knowsApplications = false
+            let answer = try await phone.putDevice()
+            #expect(answer.status == 503)
+            #expect(answer.code == "unavailable")
+            #expect(answer.headers["Retry-After"] == "5")
+        }
+    }
 }

@@ -126,4 +126,14 @@ struct EnvelopeTests {
         #expect(answer["ErrorCode"]?.integer == fault.1)
         #expect(response.headers.first { $0.name == "Retry-After" }?.value == fault.2)
     }
+
+    @Test("a process that just began and knows no app yet asks to come again, and does not call the app unknown")
+    func justBegan() async throws {
+        let backend = Backend()
+        backend.gateway.knowsApplications = false
+        let response = await backend.respond("openim/sendmsg", ValidRequest.single)
+        let answer = try JSONDocument(parsing: response.body).root
+        #expect(answer["ErrorCode"]?.integer == 20004)
+        #expect(response.headers.first { $0.name == "Retry-After" }?.value == "5")
+    }
 }

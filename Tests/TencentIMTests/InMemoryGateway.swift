@@ -17,11 +17,14 @@ final class InMemoryGateway: MessageGateway {
     var orders: [PushOrder] = []
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
+    /// False: a process that just began.
+    var knowsApplications = true
     private(set) var nicknameLookups = 0
     private var accepted: [RequestDigest: Acceptance] = [:]
 
-    func application(_ sdkAppID: Int64) -> Application? {
-        sdkAppID == app.sdkAppID ? app : nil
+    func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
+        guard knowsApplications else { throw GatewayUnavailable(.databaseAway) }
+        return sdkAppID == app.sdkAppID ? app : nil
     }
 
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {

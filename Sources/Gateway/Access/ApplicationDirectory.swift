@@ -17,6 +17,8 @@ public final class ApplicationDirectory: Sendable {
 
     private struct State {
         var snapshot = Snapshot()
+        /// Whether it was read at least once.
+        var isRead = false
         /// What the rows said when they were last opened, so that nothing is opened again without need.
         var fingerprints: [String: Opened] = [:]
         var complaints: Set<String> = []
@@ -36,6 +38,9 @@ public final class ApplicationDirectory: Sendable {
     }
 
     var current: Snapshot { state.withLock { $0.snapshot } }
+
+    /// The same, nil before it was read for the first time: what is missing then may well be configured.
+    var known: Snapshot? { state.withLock { $0.isRead ? $0.snapshot : nil } }
 
     /// Rows that could not be used when they were last read.
     var faults: [Alarm] { state.withLock { $0.faults } }
@@ -78,6 +83,7 @@ public final class ApplicationDirectory: Sendable {
         ])
         let before = state.withLock { $0 }
         var after = State()
+        after.isRead = true
         after.complaints = before.complaints
         for row in results[0].rows {
             let id = try row.integer(0)
