@@ -30,7 +30,7 @@ final class MessageRouter: MessageGateway {
         let continuation: CheckedContinuation<Result<Acceptance, GatewayUnavailable>, Never>
     }
 
-    /// - Parameter backlogLimit: so many rows without an owner mean that callers are told to slow down.
+    /// - Parameter backlogLimit: so many waiting rows mean that callers are told to slow down.
     init(
         store: DeliveryStore,
         accounts: AccountStore,
@@ -89,7 +89,7 @@ final class MessageRouter: MessageGateway {
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
         guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
-        guard instance.backlog < backlogLimit else { throw GatewayUnavailable(.overloaded) }
+        guard instance.backlog(of: order.sdkAppID) < backlogLimit else { throw GatewayUnavailable(.overloaded) }
         let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: digest)
         let result = await withCheckedContinuation { continuation in
             enqueue(Waiting(message: message, continuation: continuation))

@@ -65,8 +65,12 @@ public final class GatewayInstance: Sendable {
     /// Whether PostgreSQL answered lately.
     public var isAlive: Bool { id(at: .now) != nil }
 
-    /// Rows that waited for an owner at the last heartbeat.
-    var backlog: Int64 { state.withLock { $0.queue?.due ?? 0 } }
+    /// Rows that waited when they were last counted: those of all apps that nobody works on although they are due, or,
+    /// where that is more, those of this app that are tried again later. While APNs is away all of them are tried again
+    /// later; while only an app's key is refused, its queue does not stop the others.
+    func backlog(of sdkAppID: Int64) -> Int64 {
+        state.withLock { max($0.queue?.due ?? 0, $0.queue?.scheduled?[sdkAppID] ?? 0) }
+    }
 
     /// What is known of the process and of the queue.
     public var metrics: InstanceMetrics {

@@ -31,7 +31,7 @@ public struct InstanceMetrics: Sendable {
         guard let queue else { return }
         rows.set(Double(queue.due), StateLabel(state: "due"))
         if let scheduled = queue.scheduled {
-            rows.set(Double(scheduled), StateLabel(state: "scheduled"))
+            rows.set(Double(scheduled.values.reduce(0, +)), StateLabel(state: "scheduled"))
         }
         oldest.set(Double(queue.oldestMicroseconds) * 1e-6)
     }
@@ -64,6 +64,6 @@ struct QueueDepth: Sendable, Equatable {
     var due: Int64 = 0
     /// How long the oldest of them has been due.
     var oldestMicroseconds: Int64 = 0
-    /// Rows that are due later; nil before they were counted.
-    var scheduled: Int64?
+    /// Rows of each app that are due later; nil before they were counted.
+    var scheduled: [Int64: Int64]?
 }

@@ -14,7 +14,8 @@ public struct GatewayConfiguration: Sendable {
     public var pollInterval: Duration = .milliseconds(250)
     /// Recipients that one lane holds in memory; past that, work waits in PostgreSQL.
     public var recipientsInMemory = 20_000
-    /// Rows without an owner from which callers are told to slow down.
+    /// Waiting rows from which callers are told to slow down: of all apps due ones without an owner, or of one app those
+    /// that are tried again later.
     public var backlogLimit: Int64 = 1_000_000
     /// Connections of each lane to PostgreSQL.
     public var connectionsPerLane = 4

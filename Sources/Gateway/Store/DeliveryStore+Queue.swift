@@ -166,19 +166,24 @@ extension DeliveryStore {
         return (try row.integer(0), try row.integer(1))
     }
 
-    /// How many rows are due later and owned by nobody, counted up to `limit`. Those that only keep a message's content
-    /// for such rows are not counted.
-    func scheduled(upTo limit: Int64) async throws(PostgresError) -> Int64 {
+    /// How many rows of each app are due later and owned by nobody, counted up to `limit` of all. Those that only keep a
+    /// message's content for such rows are not counted.
+    func scheduled(upTo limit: Int64) async throws(PostgresError) -> [Int64: Int64] {
         let result = try await pool.run(
             PostgresStatement(
                 """
-                SELECT count(*) FROM (
-                    SELECT FROM pending WHERE instance_id IS NULL AND due > now() AND due < 'infinity'
+                SELECT sdk_app_id, count(*) FROM (
+                    SELECT sdk_app_id FROM pending WHERE instance_id IS NULL AND due > now() AND due < 'infinity'
                     LIMIT $1::bigint) AS scheduled
+                GROUP BY sdk_app_id
                 """,
                 [.integer(limit)],
             )
         )
-        return try result.rows.first?.integer(0) ?? 0
+        var rows: [Int64: Int64] = [:]
+        for row in result.rows {
+            rows[try row.integer(0)] = try row.integer(1)
+        }
+        return rows
     }
 }
