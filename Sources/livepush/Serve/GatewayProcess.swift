@@ -88,6 +88,13 @@ enum GatewayProcess {
             for lane in lanes where await lane.recipientsUnderWay > 0 { return false }
             return true
         }
+        var left = 0
+        for lane in lanes {
+            left += await lane.recipientsUnderWay
+        }
+        if left > 0 {
+            logger.warning("unfinished work is given back; some pushes may go out again", ["recipients": .count(left)])
+        }
         // The first lane keeps the instance alive and gives back what is left, so it goes last.
         for lane in lanes.reversed() {
             await lane.close()
