@@ -31,7 +31,7 @@ struct ReadmeSession {
             "serve", "migrate", "retention", "app add", "app set", "app list", "app remove", "certificate add",
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
-            "simulator",
+            "simulator", "bench",
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]
