@@ -104,7 +104,7 @@ struct ProviderTokenFaultTests {
             #expect(outcomes.map(\.status) == Array(repeating: 200, count: 10))
         }
         let requests = try await peer.lines("request")
-        #expect(requests.filter { $0["connection"]?.integer == 2 }.count == 10)
+        #expect(requests.filter { $0["connection"]?.integer != 1 }.count == 10)
         #expect(requests.count == 21)
         #expect(try await peer.values(of: "authorization").count == 2)
     }
