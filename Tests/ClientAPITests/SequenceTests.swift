@@ -96,17 +96,35 @@ struct SequenceTests {
                 "SELECT cleared FROM clear_registrations($1, 'alice', 'phone-1', NULL, false, 5)",
                 [.integer(phone.sdkAppID)],
             )
-            let task = Task {
+            let pause = PostgresStatement(
+                """
+                DO $$ BEGIN
+                    WHILE NOT EXISTS (SELECT FROM account WHERE account = 'the clear goes on') LOOP
+                        PERFORM pg_sleep(0.02);
+                    END LOOP;
+                END $$
+                """
+            )
+            let clearing = Task {
                 _ = lane
-                return try await phone.pool.run([clear, PostgresStatement("SELECT 1 FROM pg_sleep(0.5)")])
+                return try await phone.pool.run([clear, pause])
             }
-            let sleepers =
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
-            while try phone.sql(sleepers) == "0" {
-                await Task.yield()
+            func wait(for event: String) async throws {
+                let waiting =
+                    "SELECT count(*) FROM pg_stat_activity WHERE \(event) AND datname = current_database()"
+                while try phone.sql(waiting) == "0" {
+                    await Task.yield()
+                }
             }
-            #expect(try await phone.putActivity(sequence: 4).isStale)
-            _ = try await task.value
+            try await wait(for: "query LIKE '%the clear goes on%' AND wait_event = 'PgSleep'")
+            let registering = Task {
+                _ = lane
+                return try await phone.putActivity(sequence: 4).isStale
+            }
+            try await wait(for: "query LIKE '%register_activity%' AND wait_event_type = 'Lock'")
+            try phone.sql("INSERT INTO account (sdk_app_id, account) VALUES (APP, 'the clear goes on')")
+            #expect(try await registering.value)
+            _ = try await clearing.value
         }
     }
 
