@@ -54,7 +54,7 @@ extension EndToEndTests {
                 ])
                 for secret in [
                     "alice", "phone-1", alice.activityToken, alice.deviceToken, "order-1", "usersig", "administrator",
-                    GatewayUnderTest.secretKey, String(GatewayUnderTest.sdkAppID), "ReasonThatNobodyKnows",
+                    GatewayUnderTest.secretKey, "\"\(GatewayUnderTest.sdkAppID)\"", "ReasonThatNobodyKnows",
                 ] {
                     #expect(!page.contains(secret), "the page shows \(secret)")
                 }
