@@ -75,6 +75,7 @@ struct DeliveryScript {
         switch action {
         case nil: return []
         case .claimActivities: return ["claim"]
+        case .startAgain(let time): return ["start again at \(words(time))"]
         case .lookUpDevices: return ["look up devices"]
         case .push(let attempts): return attempts.map(words)
         case .settle(let settlement): return words(settlement.next) + settlement.corrections.map(words)

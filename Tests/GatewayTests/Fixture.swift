@@ -92,6 +92,7 @@ enum Fixture {
         environment: APNsEnvironment? = .production,
         businessID: Int64 = 1,
         startedAt: UnixTime = accepted,
+        sendableFrom: UnixTime? = nil,
     ) throws -> ClaimedActivity {
         ClaimedActivity(
             verdict: verdict,
@@ -101,6 +102,7 @@ enum Fixture {
             environment: environment,
             timestamp: 1_796_007_173,
             startedAt: startedAt,
+            sendableFrom: sendableFrom,
         )
     }
 

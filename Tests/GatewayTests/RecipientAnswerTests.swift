@@ -18,6 +18,69 @@ struct RecipientAnswerTests {
         return script
     }
 
+    // MARK: - Pacing
+
+    @Test("a paced update waits in memory for its turn, and is pushed once the claim lets it")
+    func paced() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        let turn = Fixture.accepted + .milliseconds(700)
+        let held = try Fixture.activity(verdict: .paced, sendableFrom: turn)
+        #expect(script.found([held]) == ["start again at 700 ms"])
+        #expect(script.start(at: 1) == ["claim"])
+        #expect(try script.found([Fixture.activity()], at: 0) == ["push activity to phone-1 by 1 in production"])
+    }
+
+    @Test("a paced update that a newer one overtook is superseded")
+    func pacedAndOvertaken() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        _ = try script.found([Fixture.activity(verdict: .paced, sendableFrom: Fixture.accepted)])
+        _ = script.start(at: 1)
+        #expect(
+            try script.found([Fixture.activity(verdict: .superseded)], at: 1)
+                == ["live_activity to phone-1: superseded, newer_message_claimed"]
+        )
+    }
+
+    @Test("of two phones one may wait for its turn while the other is pushed to; what both learn is written at the end")
+    func pacedOnOnePhone() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        let turn = Fixture.accepted + .seconds(1)
+        let held = try Fixture.activity("phone-2", token: 2, verdict: .paced, sendableFrom: turn)
+        #expect(
+            try script.found([Fixture.activity(environment: nil), held]) == [
+                "push activity to phone-1 by 1 in production"
+            ]
+        )
+        #expect(script.answered(0, .accepted, at: 0) == ["start again at 1 s"])
+        #expect(script.start(at: 1) == ["claim"])
+        #expect(
+            try script.found([Fixture.activity(), Fixture.activity("phone-2", token: 2)], at: 1) == [
+                "push activity to phone-2 by 1 in production"
+            ]
+        )
+        #expect(
+            script.answered(1, .accepted, at: 1) == [
+                "live_activity to phone-1: accepted_by_apns, activity_registered",
+                "live_activity to phone-2: accepted_by_apns, activity_registered",
+                "remember production for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("a paced update whose deadline comes first expires")
+    func pacedPastDeadline() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(lifetime: 1)))
+        _ = script.start()
+        let turn = Fixture.accepted + .seconds(2)
+        #expect(
+            try script.found([Fixture.activity(verdict: .paced, sendableFrom: turn)]) == ["start again at 1 s"]
+        )
+        #expect(script.start(at: 1) == ["live_activity to phone-1: expired, activity_registered"])
+    }
+
     // MARK: - Waiting
 
     @Test(

@@ -11,6 +11,8 @@ struct RecipientDelivery: Sendable {
     enum Action: Sendable, Equatable {
         /// Claim the recipient's registrations of the activity; answer with ``activitiesFound(_:of:at:)``.
         case claimActivities
+        /// Keep it in memory until then, and go on with ``start(of:at:)``.
+        case startAgain(at: UnixTime)
         /// Look up the recipient's devices; answer with ``devicesFound(_:of:at:)``.
         case lookUpDevices
         /// Send these; answer each with ``pushFinished(_:_:of:at:jitter:)``.
@@ -18,6 +20,9 @@ struct RecipientDelivery: Sendable {
         /// Write this down. After `fallingBack`, go on with ``start(of:at:)``.
         case settle(Settlement)
     }
+
+    /// Why a target waits for its turn after another message's push.
+    private static let paced = "paced"
 
     private(set) var progress: RecipientProgress
     private var underWay: [Int: UnderWay] = [:]
@@ -65,6 +70,9 @@ struct RecipientDelivery: Sendable {
             switch registration.verdict {
             case .superseded: settle(index, as: .superseded, reason: "newer_message_claimed")
             case .activityEnded: settle(index, as: .activityEnded, reason: "activity_ended")
+            case .paced:
+                let until = registration.sendableFrom ?? now
+                progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.paced)
             case .claimed: attempts.append(contentsOf: begin(index, registration, message, now))
             case .notLive: break
             }
@@ -184,6 +192,7 @@ struct RecipientDelivery: Sendable {
     /// Decides once no push is under way.
     private mutating func resolve(of message: MessageUnderWay, at now: UnixTime) -> Action {
         if let (until, reason) = earliestWaiting() {
+            if reason == RecipientDelivery.paced { return .startAgain(at: min(until, message.deadline)) }
             return .settle(
                 Settlement(
                     next: .waiting(until: min(until, message.deadline), reason: reason, progress: progress),
@@ -265,8 +274,9 @@ struct RecipientDelivery: Sendable {
                 break
             case .settled:
                 guard target.isLostActivityPush, target.tokenFingerprint != token.fingerprint else { return nil }
-            case .waiting(let until, _) where now < until && target.tokenFingerprint == token.fingerprint:
-                // Taken up for another phone's sake; this one was told to wait longer.
+            case .waiting(let until, let reason)
+            where now < until && target.tokenFingerprint == token.fingerprint && reason != RecipientDelivery.paced:
+                // Taken up for another phone's sake; this one was told to wait longer. Of pacing the claim is the judge.
                 return nil
             case .waiting, .pushing:
                 if target.tokenFingerprint != token.fingerprint {

@@ -54,6 +54,7 @@ final class RecipientTask {
             messageID: message.receipt.id,
             acceptedAt: message.receipt.acceptedAt,
             isEnd: activity.content.event == .end,
+            hasAlert: activity.content.alert.map { !$0.isEmpty } ?? false,
             mayHaveBeenSent: delivery.progress.mayHaveReachedAnActivity,
         )
     }

@@ -118,6 +118,8 @@ final class DeliveryStore {
         var messageID: Int64
         var acceptedAt: UnixTime
         var isEnd: Bool
+        /// Whether it says something aloud, which does not wait its turn.
+        var hasAlert = false
         /// Whether the message may have reached the phone before, which nobody knows.
         var mayHaveBeenSent = true
     }
@@ -127,20 +129,24 @@ final class DeliveryStore {
     ///
     /// No two claims of one call may concern the same activity, since an UPDATE changes a row once.
     ///
+    /// - Parameter pacing: how soon one message may follow another.
     /// - Returns: for each claim, in order, every registration of the activity that the account has.
-    func claim(_ claims: [Claim]) async throws(PostgresError) -> [[ClaimedActivity]] {
+    func claim(_ claims: [Claim], pacing: ActivityPacing) async throws(PostgresError) -> [[ClaimedActivity]] {
         let result = try await pool.run(
             PostgresStatement(
                 """
                 WITH asked AS (
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
-                        $6::boolean[], $7::boolean[])
-                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end,
+                        $6::boolean[], $7::boolean[], $8::boolean[])
+                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end, has_alert,
                             may_have_been_sent, position)
                 ), found AS (
                     SELECT asked.position, asked.message_id, asked.is_end, asked.may_have_been_sent,
                         activity.sdk_app_id, activity.account, activity.la_id, activity.installation, activity.token, activity.business_id,
                         activity.environment, activity.started_at,
+                        -- A clock that was set back must not hold it for long.
+                        least(activity.last_sent_at, clock_timestamp()) + $9::bigint * interval '1 microsecond'
+                            AS sendable_from,
                         CASE
                             WHEN activity.end_message = asked.message_id AND activity.ended_at IS NULL THEN 'claimed'
                             WHEN activity.end_message IS NOT NULL THEN
@@ -150,7 +156,13 @@ final class DeliveryStore {
                             WHEN clock_timestamp() >= activity.started_at
                                 + CASE WHEN asked.is_end THEN interval '12 hours' ELSE interval '8 hours' END
                                 THEN 'not_live'
-                            WHEN activity.last_message > asked.message_id AND NOT asked.is_end THEN 'superseded'
+                            -- An end always passes, and the newest claimed message may always be sent again.
+                            WHEN asked.is_end OR activity.last_message = asked.message_id THEN 'claimed'
+                            WHEN greatest(activity.last_message, activity.next_message) > asked.message_id
+                                THEN 'superseded'
+                            WHEN NOT asked.has_alert
+                                AND activity.last_sent_at > clock_timestamp() - $9::bigint * interval '1 microsecond'
+                                THEN 'paced'
                             ELSE 'claimed'
                         END AS verdict
                     FROM asked
@@ -184,11 +196,20 @@ final class DeliveryStore {
                         AND activity.account = found.account AND activity.la_id = found.la_id
                         AND activity.installation = found.installation
                     RETURNING found.position, 'claimed' AS verdict, activity.installation, activity.token,
-                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at
+                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at,
+                        NULL::timestamptz AS sendable_from
+                ), noted AS (
+                    -- Whoever comes next sees that a newer one waits, in whatever lane or process.
+                    UPDATE live_activity AS activity SET
+                        next_message = greatest(activity.next_message, found.message_id)
+                    FROM found
+                    WHERE found.verdict = 'paced' AND activity.sdk_app_id = found.sdk_app_id
+                        AND activity.account = found.account AND activity.la_id = found.la_id
+                        AND activity.installation = found.installation
                 )
                 SELECT * FROM claimed
                 UNION ALL
-                SELECT position, verdict, installation, token, business_id, environment, 0, started_at
+                SELECT position, verdict, installation, token, business_id, environment, 0, started_at, sendable_from
                 FROM found WHERE verdict <> 'claimed'
                 """,
                 [
@@ -198,7 +219,9 @@ final class DeliveryStore {
                     .integers(claims.map(\.messageID)),
                     .timestamps(claims.map(\.acceptedAt.microseconds)),
                     .booleans(claims.map(\.isEnd)),
+                    .booleans(claims.map(\.hasAlert)),
                     .booleans(claims.map(\.mayHaveBeenSent)),
+                    .integer(pacing.interval.microseconds),
                 ],
             )
         )
@@ -217,6 +240,7 @@ final class DeliveryStore {
                     environment: try row.textOrNil(5).flatMap(APNsEnvironment.init(rawValue:)),
                     timestamp: try row.integer(6),
                     startedAt: UnixTime(microseconds: try row.timestampMicroseconds(7)),
+                    sendableFrom: try row.timestampMicrosecondsOrNil(8).map(UnixTime.init(microseconds:)),
                 )
             )
         }

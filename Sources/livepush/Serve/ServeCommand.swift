@@ -66,6 +66,12 @@ enum ServeCommand: Command {
             help: "longest pause before a refused key is tried again; 900 if absent",
         ),
         CommandOption(
+            name: "activity-interval",
+            kind: .value("SECONDS"),
+            help: "shortest time between two messages' pushes to one activity; of what waits meanwhile only the newest "
+                + "goes out; 0: none waits; 1 if absent",
+        ),
+        CommandOption(
             name: "poll-interval",
             kind: .value("SECONDS"),
             help: "how often due work is looked for; 0.25 if absent"

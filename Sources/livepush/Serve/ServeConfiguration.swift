@@ -60,6 +60,8 @@ struct ServeConfiguration: Sendable {
         )
         gateway.apns.shortestHold = gateway.retrySchedule.holdDelay
         gateway.apns.longestHold = try arguments.duration("hold-limit") ?? gateway.apns.longestHold
+        gateway.activityPacing.interval =
+            try arguments.duration("activity-interval") ?? gateway.activityPacing.interval
         gateway.pollInterval = try arguments.duration("poll-interval") ?? gateway.pollInterval
         var instance = GatewayInstance.Configuration()
         instance.heartbeatInterval = try arguments.duration("heartbeat-interval") ?? instance.heartbeatInterval
