@@ -52,7 +52,7 @@ struct DeliveryStoreClaimTests {
                     isEnd: false,
                 )
             }
-            let found = try await database.store.claim(claims, pacing: .standard)
+            let found = try await database.store.claim(claims, pacing: .standard, at: Fixture.accepted)
             let installations = found.map { $0.map(\.installation).sorted() }
             let expected = (0...20).reversed().map { number in
                 number == 0 ? [] : number == 3 ? ["phone-3", "tablet-3"] : ["phone-\(number)"]

@@ -35,6 +35,10 @@ enum Fixture {
         ActivityContent(event: event, contentState: Array(#"{"step":1.0}"#.utf8))
     }
 
+    static func digest(of state: String) -> Int64 {
+        ActivityContent(event: .update, contentState: Array(state.utf8)).stateDigest
+    }
+
     static let text = NotificationContent(title: "Order 7", body: "On its way")
 
     static func order(
@@ -93,6 +97,7 @@ enum Fixture {
         businessID: Int64 = 1,
         startedAt: UnixTime = accepted,
         sendableFrom: UnixTime? = nil,
+        isBudgetSpent: Bool = false,
     ) throws -> ClaimedActivity {
         ClaimedActivity(
             verdict: verdict,
@@ -103,6 +108,7 @@ enum Fixture {
             timestamp: 1_796_007_173,
             startedAt: startedAt,
             sendableFrom: sendableFrom,
+            isBudgetSpent: isBudgetSpent,
         )
     }
 

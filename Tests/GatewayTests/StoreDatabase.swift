@@ -140,7 +140,10 @@ final class StoreDatabase {
         isEnd: Bool = false,
         hasAlert: Bool = false,
         account: String = "alice",
+        state: Int64? = nil,
+        priority: ActivityPriority = .end,
         pacing: ActivityPacing = ActivityPacing(interval: .zero),
+        at now: UnixTime = Fixture.accepted,
     ) async throws -> [ClaimedActivity] {
         let claim = DeliveryStore.Claim(
             sdkAppID: StoreDatabase.sdkAppID,
@@ -150,8 +153,11 @@ final class StoreDatabase {
             acceptedAt: acceptedAt,
             isEnd: isEnd,
             hasAlert: hasAlert,
+            stateDigest: state,
+            spendsBudget: priority.spendsBudget,
+            followsBudget: priority == .budget,
         )
-        return try await store.claim([claim], pacing: pacing).flatMap { $0 }
+        return try await store.claim([claim], pacing: pacing, at: now).flatMap { $0 }
     }
 
     /// The time by PostgreSQL's clock, moved by seconds.

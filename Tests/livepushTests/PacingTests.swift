@@ -50,6 +50,46 @@ extension EndToEndTests {
             }
         }
 
+        @Test("The same state again is recorded unchanged; after a refusal it is sent")
+        func sameState() throws {
+            try GatewayUnderTest.run { gateway in
+                let phone = try gateway.register()
+                try gateway.send { $0.contentState = #"{"step":1}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                try gateway.send { $0.contentState = #"{"step":1}"# }
+                try gateway.expectDeliveries(
+                    "alice|phone-1|live_activity||accepted_by_apns|",
+                    "alice|phone-1|live_activity||unchanged|",
+                )
+                try gateway.peer.answer(phone.activityToken, .status(400, "BadMessageId"))
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                try gateway.expectSQL("SELECT count(*) FROM delivery WHERE outcome = 'accepted_by_apns'", "2")
+                #expect(try gateway.peer.exactly(3).map(\.status) == [200, 400, 200])
+            }
+        }
+
+        @Test("C71: once a phone had 60 updates in an hour the next go with priority 5, an end with 10")
+        func spentBudget() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register()
+                try burst(1, to: gateway, through: [nil])
+                try gateway.expectSQL("SELECT budget_pushes FROM live_activity", "1")
+                // Whatever hour it is by now.
+                let hour = "floor(extract(epoch FROM now()) / 3600)"
+                try gateway.sql("UPDATE live_activity SET budget_pushes = 70, budget_hour = \(hour)")
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                try gateway.send { $0.event = "end" }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let pushes = try gateway.peer.exactly(3)
+                #expect(pushes.map { $0["apns-priority"] } == ["10", "5", "10"])
+                let reasons = try gateway.sql("SELECT priority, priority_reason FROM delivery ORDER BY message_id")
+                #expect(reasons == "10|default\n5|budget_spent\n10|end")
+            }
+        }
+
         @Test("An end in the middle of a burst goes out at once, and nothing follows it")
         func endInABurst() throws {
             try GatewayUnderTest.run(flags: Self.paced) { gateway in

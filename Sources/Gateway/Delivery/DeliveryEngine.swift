@@ -24,7 +24,7 @@ final class DeliveryEngine {
 
     private var claims = WorkQueue()
     /// Recipients of paced messages, the one whose turn comes first in front.
-    private var paced: [(task: RecipientTask, until: UnixTime)] = []
+    private var paced: [(task: RecipientTask, due: MonotonicTime)] = []
     private var pacedTimer: EventLoopTimer?
     private var lookUps = WorkQueue()
     private var counts = WorkQueue()
@@ -182,9 +182,11 @@ final class DeliveryEngine {
     }
 
     private func startAgain(_ task: RecipientTask, at time: UnixTime) {
+        // From here on by the monotonic clock: PostgreSQL's may be set back.
+        let due = MonotonicTime.now + min(max(time - currentTime, .milliseconds(1)), pacing.interval)
         // Nearly always the last, since all of them wait equally long.
-        let index = (paced.lastIndex { $0.until <= time } ?? -1) + 1
-        paced.insert((task, time), at: index)
+        let index = (paced.lastIndex { $0.due <= due } ?? -1) + 1
+        paced.insert((task, due), at: index)
         if index == 0 {
             schedulePaced()
         }
@@ -192,15 +194,15 @@ final class DeliveryEngine {
 
     private func schedulePaced() {
         guard let first = paced.first else { return }
-        pacedTimer?.schedule(after: max(first.until - currentTime, .milliseconds(1)))
+        pacedTimer?.schedule(after: first.due - .now)
     }
 
     private func startPaced() {
-        let now = currentTime
-        let due = paced.prefix { $0.until <= now }
-        paced.removeFirst(due.count)
-        for (task, _) in due where isCurrent(task) {
-            perform(task.delivery.start(of: task.message.underWay, at: now), task)
+        let now = MonotonicTime.now
+        let ready = paced.prefix { $0.due <= now }
+        paced.removeFirst(ready.count)
+        for (task, _) in ready where isCurrent(task) {
+            perform(task.delivery.start(of: task.message.underWay, at: currentTime), task)
         }
         schedulePaced()
     }
@@ -294,7 +296,11 @@ final class DeliveryEngine {
             await claimSignal.wait()
             while let batch = claims.takeDistinct(limit: DeliveryEngine.batchSize, by: \.activityKey), !batch.isEmpty {
                 await query(batch) { engine, tasks throws(PostgresError) in
-                    let found = try await engine.store.claim(tasks.compactMap(\.claim), pacing: engine.pacing)
+                    let found = try await engine.store.claim(
+                        tasks.compactMap(\.claim),
+                        pacing: engine.pacing,
+                        at: engine.currentTime,
+                    )
                     for (task, registrations) in zip(tasks, found) {
                         let now = engine.currentTime
                         let action = task.delivery.activitiesFound(registrations, of: task.message.underWay, at: now)

@@ -9,6 +9,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         case claimed
         /// A newer message was claimed before, or waits for its turn.
         case superseded
+        /// The push before brought the same state, less than a minute ago.
+        case unchanged
         /// Another message went out a moment ago: to be claimed again once ``ClaimedActivity/sendableFrom`` has come.
         case paced
         /// An `end` was claimed before, and the message came within a minute of it.
@@ -33,6 +35,8 @@ public struct ClaimedActivity: Sendable, Equatable {
     public var startedAt: UnixTime
     /// When a paced message may be claimed again.
     public var sendableFrom: UnixTime?
+    /// Whether the phone had its hour's share of pushes of priority 10.
+    public var isBudgetSpent: Bool
 
     /// Makes a claim's answer for one registration.
     public init(
@@ -44,6 +48,7 @@ public struct ClaimedActivity: Sendable, Equatable {
         timestamp: Int64,
         startedAt: UnixTime,
         sendableFrom: UnixTime? = nil,
+        isBudgetSpent: Bool = false,
     ) {
         self.verdict = verdict
         self.installation = installation
@@ -53,6 +58,7 @@ public struct ClaimedActivity: Sendable, Equatable {
         self.timestamp = timestamp
         self.startedAt = startedAt
         self.sendableFrom = sendableFrom
+        self.isBudgetSpent = isBudgetSpent
     }
 }
 

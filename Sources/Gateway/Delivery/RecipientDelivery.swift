@@ -65,11 +65,16 @@ struct RecipientDelivery: Sendable {
         var attempts: [PushAttempt] = []
         for registration in found where registration.verdict != .notLive {
             guard let index = target(.activity, registration.installation, registration.token, at: now) else {
+                // Claimed only for another phone's sake: the state did not go there again.
+                if registration.verdict == .claimed, !isAccepted(registration.installation) {
+                    correctState(of: registration.installation, message)
+                }
                 continue
             }
             switch registration.verdict {
             case .superseded: settle(index, as: .superseded, reason: "newer_message_claimed")
             case .activityEnded: settle(index, as: .activityEnded, reason: "activity_ended")
+            case .unchanged: settle(index, as: .unchanged, reason: "state_unchanged")
             case .paced:
                 let until = registration.sendableFrom ?? now
                 progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.paced)
@@ -125,7 +130,8 @@ struct RecipientDelivery: Sendable {
             return nil
         }
         record(pushed, outcome, payloadBytes: payloadBytes, index)
-        switch PushVerdict.of(outcome) {
+        let verdict = PushVerdict.of(outcome)
+        switch verdict {
         case .accepted:
             settle(index, as: .acceptedByAPNs)
             let environment = pushed.attempt.destination.environment
@@ -164,6 +170,9 @@ struct RecipientDelivery: Sendable {
         case .retry:
             wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter))
         }
+        if verdict != .accepted, pushed.attempt.kind == .activity {
+            correctState(of: pushed.attempt.installation, message)
+        }
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
     }
 
@@ -174,7 +183,12 @@ struct RecipientDelivery: Sendable {
         of message: MessageUnderWay,
         at now: UnixTime,
     ) -> Action? {
-        guard underWay.removeValue(forKey: index) != nil, progress.targets.indices.contains(index) else { return nil }
+        guard let unsent = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
+            return nil
+        }
+        if unsent.attempt.kind == .activity {
+            correctState(of: unsent.attempt.installation, message)
+        }
         progress.targets[index].statusReason = reason
         settle(index, as: .refused)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
@@ -316,11 +330,13 @@ struct RecipientDelivery: Sendable {
         _ now: UnixTime,
     ) -> [PushAttempt] {
         guard let instruction = message.order.activity else { return [] }
-        let (priority, reason) = ActivityPriority.choose(instruction, for: message.application)
+        let (priority, reason) = ActivityPriority(instruction, for: message.application)
+            .choose(isBudgetSpent: registration.isBudgetSpent)
         progress.targets[index].priorityReason = reason
         let event = instruction.content.event
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
-        return begin(index, registration.token, registration.businessID, registration.environment, message, now) {
+        let token = registration.token
+        let attempts = begin(index, token, registration.businessID, registration.environment, message, now) {
             PushAttempt(
                 target: index,
                 installation: registration.installation,
@@ -332,6 +348,10 @@ struct RecipientDelivery: Sendable {
                 priority: priority,
             )
         }
+        if attempts.isEmpty {
+            correctState(of: registration.installation, message)
+        }
+        return attempts
     }
 
     private mutating func begin(
@@ -494,6 +514,19 @@ struct RecipientDelivery: Sendable {
             default: correctEnd(.endGivenUp, of: target.installation)
             }
         }
+    }
+
+    /// The claim took the state for sent; a later message that brings the same must not be skipped.
+    private mutating func correctState(of installation: String, _ message: MessageUnderWay) {
+        guard message.order.activity?.content.event == .update else { return }
+        corrections.append(
+            RegistrationCorrection(kind: .activity, installation: installation, token: nil, change: .stateNotAccepted)
+        )
+    }
+
+    private func isAccepted(_ installation: String) -> Bool {
+        progress.targets.last { $0.kind == .activity && $0.installation == installation }?.state
+            == .settled(.acceptedByAPNs)
     }
 
     private mutating func correctEnd(_ change: RegistrationCorrection.Change, of installation: String?) {
