@@ -25,12 +25,18 @@ public struct UnixTime: Sendable, Hashable, Comparable {
 
     /// The time `duration` later.
     public static func + (time: UnixTime, duration: Duration) -> UnixTime {
-        let (seconds, attoseconds) = duration.components
-        return UnixTime(microseconds: time.microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        UnixTime(microseconds: time.microseconds + duration.microseconds)
     }
 
     /// How much later `left` is than `right`.
     public static func - (left: UnixTime, right: UnixTime) -> Duration {
         .microseconds(left.microseconds - right.microseconds)
+    }
+}
+
+extension Duration {
+    /// In PostgreSQL's resolution, rounded towards zero.
+    var microseconds: Int64 {
+        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
     }
 }

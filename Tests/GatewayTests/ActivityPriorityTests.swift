@@ -10,6 +10,7 @@ struct ActivityPriorityTests {
         alert: ActivityAlert? = nil,
         caller: Int? = nil,
         app: Int? = nil,
+        isBudgetSpent: Bool = false,
     ) -> String {
         var content = Fixture.content(event)
         content.alert = alert
@@ -21,7 +22,8 @@ struct ActivityPriorityTests {
             defaultDismissal: .immediate,
             priority: caller,
         )
-        let (priority, reason) = ActivityPriority.choose(instruction, for: application)
+        let (priority, reason) = ActivityPriority(instruction, for: application)
+            .choose(isBudgetSpent: isBudgetSpent)
         return "\(priority) \(reason)"
     }
 
@@ -41,5 +43,24 @@ struct ActivityPriorityTests {
         #expect(Self.choose(caller: 5, app: 10) == "5 caller")
         #expect(Self.choose(app: 5) == "5 app_setting")
         #expect(Self.choose() == "10 default")
+    }
+
+    @Test("C71: once the bucket is spent, only what follows it goes with 5")
+    func budget() {
+        #expect(Self.choose(isBudgetSpent: true) == "5 budget_spent")
+        #expect(Self.choose(.end, isBudgetSpent: true) == "10 end")
+        #expect(Self.choose(alert: ActivityAlert(title: "Now"), isBudgetSpent: true) == "10 alert")
+        #expect(Self.choose(caller: 10, isBudgetSpent: true) == "10 caller")
+        #expect(Self.choose(app: 10, isBudgetSpent: true) == "10 app_setting")
+    }
+
+    @Test("what goes with 10 and is neither end nor alert counts in the bucket")
+    func counted() {
+        #expect(ActivityPriority.budget.spendsBudget)
+        #expect(ActivityPriority.caller(10).spendsBudget)
+        #expect(ActivityPriority.application(10).spendsBudget)
+        for free in [.end, .alert, .caller(5), .application(5)] as [ActivityPriority] {
+            #expect(!free.spendsBudget)
+        }
     }
 }

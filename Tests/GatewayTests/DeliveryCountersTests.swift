@@ -43,6 +43,19 @@ struct DeliveryCountersTests {
         #expect(DeliveryCounters.labels(of: record(outcome, statusReason)).reason == label)
     }
 
+    @Test("Pushes that a spent bucket made less urgent are counted once APNs accepted them")
+    func downgraded() throws {
+        let counters = DeliveryCounters()
+        for (outcome, reason) in [
+            (.acceptedByAPNs, "budget_spent"), (.acceptedByAPNs, "default"), (.refused, "budget_spent"),
+        ] as [(DeliveryOutcome, String)] {
+            var record = record(outcome)
+            record.target?.priorityReason = reason
+            counters.settled(Settlement(next: .finished([record]), corrections: []))
+        }
+        #expect(counters.current.downgraded.count == 1)
+    }
+
     @Test("Deliveries, retries and fallbacks are counted when they are written")
     func settlements() {
         let counters = DeliveryCounters()

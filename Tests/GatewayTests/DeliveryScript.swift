@@ -64,6 +64,12 @@ struct DeliveryScript {
         return isSame
     }
 
+    /// The installations whose state is written down as not accepted by the last action.
+    var lostStates: [String] {
+        guard case .settle(let settlement) = action else { return [] }
+        return settlement.corrections.filter { $0.change == .stateNotAccepted }.compactMap(\.installation)
+    }
+
     // MARK: - Actions in words
 
     private func time(_ seconds: Int64) -> UnixTime {
@@ -75,9 +81,10 @@ struct DeliveryScript {
         switch action {
         case nil: return []
         case .claimActivities: return ["claim"]
+        case .startAgain(let time): return ["start again at \(words(time))"]
         case .lookUpDevices: return ["look up devices"]
         case .push(let attempts): return attempts.map(words)
-        case .settle(let settlement): return words(settlement.next) + settlement.corrections.map(words)
+        case .settle(let settlement): return words(settlement.next) + settlement.corrections.compactMap(words)
         }
     }
 
@@ -100,11 +107,13 @@ struct DeliveryScript {
         }
     }
 
-    private func words(_ correction: RegistrationCorrection) -> String {
+    /// Nil for what tells only that a state did not arrive, which nearly every fault does; see ``lostStates``.
+    private func words(_ correction: RegistrationCorrection) -> String? {
         let place = "\(correction.kind) of \(correction.installation ?? "all")"
         switch correction.change {
         case .forget(let until): return "forget \(place) registered until \(words(until))"
         case .rememberEnvironment(let environment): return "remember \(environment.rawValue) for \(place)"
+        case .stateNotAccepted: return nil
         case .endAccepted: return "end accepted for \(place)"
         case .endGivenUp: return "end given up for \(place)"
         }

@@ -52,7 +52,7 @@ struct DeliveryStoreClaimTests {
                     isEnd: false,
                 )
             }
-            let found = try await database.store.claim(claims)
+            let found = try await database.store.claim(claims, pacing: .standard, at: Fixture.accepted)
             let installations = found.map { $0.map(\.installation).sorted() }
             let expected = (0...20).reversed().map { number in
                 number == 0 ? [] : number == 3 ? ["phone-3", "tablet-3"] : ["phone-\(number)"]
@@ -97,6 +97,82 @@ struct DeliveryStoreClaimTests {
             let later = try await database.claim(10)
             #expect(later.map(\.verdict) == [.claimed])
             #expect(later.map(\.timestamp) != first)
+        }
+    }
+
+    @Test("C58: within a second of another message an update waits, and goes out with the time of its turn")
+    func paced() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity()
+            let first = try #require(try await database.claim(10, pacing: .standard).first)
+            let held = try #require(try await database.claim(11, pacing: .standard).first)
+            #expect(held.verdict == .paced)
+            let sentAt = "(extract(epoch FROM last_sent_at) * 1000000)::bigint"
+            let row = try database.sql("SELECT last_message, last_timestamp, \(sentAt) + 1000000 FROM live_activity")
+            #expect(row == "10|\(first.timestamp)|\(held.sendableFrom?.microseconds ?? 0)")
+
+            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '1 second'")
+            let sent = try #require(try await database.claim(11, pacing: .standard).first)
+            #expect(sent.verdict == .claimed)
+            #expect(sent.sendableFrom == nil)
+        }
+    }
+
+    @Test("C90: of updates that wait for their turn only the newest goes out, whichever asks first")
+    func newestOfThePaced() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity()
+            _ = try await database.claim(10, pacing: .standard)
+            for message in [12, 11, 13] as [Int64] {
+                let verdict: ClaimedActivity.Verdict = message == 11 ? .superseded : .paced
+                #expect(try await database.claim(message, pacing: .standard).map(\.verdict) == [verdict])
+            }
+            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '2 seconds'")
+            #expect(try await database.claim(12, pacing: .standard).map(\.verdict) == [.superseded])
+            #expect(try await database.claim(13, pacing: .standard).map(\.verdict) == [.claimed])
+        }
+    }
+
+    @Test("an end never waits for its turn, and nothing that waited follows it")
+    func endPasses() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity()
+            _ = try await database.claim(10, pacing: .standard)
+            #expect(try await database.claim(12, pacing: .standard).map(\.verdict) == [.paced])
+            #expect(try await database.claim(11, isEnd: true, pacing: .standard).map(\.verdict) == [.claimed])
+            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '2 seconds'")
+            #expect(try await database.claim(12, pacing: .standard).map(\.verdict) == [.activityEnded])
+        }
+    }
+
+    @Test("an alert does not wait for its turn, and the same message sent again does not either")
+    func doesNotWait() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity()
+            _ = try await database.claim(10, pacing: .standard)
+            #expect(try await database.claim(10, pacing: .standard).map(\.verdict) == [.claimed])
+            #expect(try await database.claim(11, hasAlert: true, pacing: .standard).map(\.verdict) == [.claimed])
+        }
+    }
+
+    @Test("a clock that was set back holds a push for no longer than the interval")
+    func pacedByAClockSetBack() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity(columns: "last_message = 9, last_sent_at = now() + interval '1 hour'")
+            let held = try #require(try await database.claim(10, pacing: .standard).first)
+            #expect(held.verdict == .paced)
+            let until = try #require(held.sendableFrom)
+            #expect(until <= (try database.time(plus: 1)))
+        }
+    }
+
+    @Test("activities of one phone do not wait for each other")
+    func pacedByActivity() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity()
+            try database.registerActivity(of: "bob", on: "phone-2", token: 2)
+            _ = try await database.claim(10, pacing: .standard)
+            #expect(try await database.claim(11, account: "bob", pacing: .standard).map(\.verdict) == [.claimed])
         }
     }
 

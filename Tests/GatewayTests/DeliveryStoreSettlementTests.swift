@@ -261,7 +261,8 @@ struct DeliveryStoreSettlementTests {
     @Test(
         "every outcome and route that the code knows, the table knows",
         arguments: [
-            DeliveryOutcome.acceptedByAPNs, .tokenDead, .refused, .expired, .superseded, .suppressed, .foreground,
+            DeliveryOutcome.acceptedByAPNs, .tokenDead, .refused, .expired, .superseded, .unchanged, .suppressed,
+            .foreground,
             .activityEnded, .nothingToSend, .cancelled, .quarantined,
         ]
     )

@@ -35,6 +35,10 @@ enum Fixture {
         ActivityContent(event: event, contentState: Array(#"{"step":1.0}"#.utf8))
     }
 
+    static func digest(of state: String) -> Int64 {
+        ActivityContent(event: .update, contentState: Array(state.utf8)).stateDigest
+    }
+
     static let text = NotificationContent(title: "Order 7", body: "On its way")
 
     static func order(
@@ -92,6 +96,8 @@ enum Fixture {
         environment: APNsEnvironment? = .production,
         businessID: Int64 = 1,
         startedAt: UnixTime = accepted,
+        sendableFrom: UnixTime? = nil,
+        isBudgetSpent: Bool = false,
     ) throws -> ClaimedActivity {
         ClaimedActivity(
             verdict: verdict,
@@ -101,6 +107,8 @@ enum Fixture {
             environment: environment,
             timestamp: 1_796_007_173,
             startedAt: startedAt,
+            sendableFrom: sendableFrom,
+            isBudgetSpent: isBudgetSpent,
         )
     }
 

@@ -62,6 +62,7 @@ struct MessageRouterTests {
             instance: instance,
             directory: directory,
             retrySchedule: .standard,
+            pacing: .standard,
             recipientsInMemory: 100,
             counters: counters,
             logger: logger,

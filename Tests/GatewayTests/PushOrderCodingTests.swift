@@ -152,7 +152,8 @@ struct RecipientProgressCodingTests {
         waiting.badge = 7
         waiting.sentAt = UnixTime(microseconds: 1_796_007_172_000_001)
         let outcomes: [DeliveryOutcome] = [
-            .acceptedByAPNs, .tokenDead, .refused, .expired, .superseded, .suppressed, .foreground, .activityEnded,
+            .acceptedByAPNs, .tokenDead, .refused, .expired, .superseded, .unchanged, .suppressed, .foreground,
+            .activityEnded,
             .nothingToSend, .cancelled, .quarantined,
         ]
         return RecipientProgress(

@@ -18,6 +18,133 @@ struct RecipientAnswerTests {
         return script
     }
 
+    // MARK: - Pacing
+
+    @Test("a paced update waits in memory for its turn, and is pushed once the claim lets it")
+    func paced() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        let turn = Fixture.accepted + .milliseconds(700)
+        let held = try Fixture.activity(verdict: .paced, sendableFrom: turn)
+        #expect(script.found([held]) == ["start again at 700 ms"])
+        #expect(script.start(at: 1) == ["claim"])
+        #expect(try script.found([Fixture.activity()], at: 0) == ["push activity to phone-1 by 1 in production"])
+    }
+
+    @Test("a paced update that a newer one overtook is superseded")
+    func pacedAndOvertaken() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        _ = try script.found([Fixture.activity(verdict: .paced, sendableFrom: Fixture.accepted)])
+        _ = script.start(at: 1)
+        #expect(
+            try script.found([Fixture.activity(verdict: .superseded)], at: 1)
+                == ["live_activity to phone-1: superseded, newer_message_claimed"]
+        )
+    }
+
+    @Test("of two phones one may wait for its turn while the other is pushed to; what both learn is written at the end")
+    func pacedOnOnePhone() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        let turn = Fixture.accepted + .seconds(1)
+        let held = try Fixture.activity("phone-2", token: 2, verdict: .paced, sendableFrom: turn)
+        #expect(
+            try script.found([Fixture.activity(environment: nil), held]) == [
+                "push activity to phone-1 by 1 in production"
+            ]
+        )
+        #expect(script.answered(0, .accepted, at: 0) == ["start again at 1 s"])
+        #expect(script.start(at: 1) == ["claim"])
+        #expect(
+            try script.found([Fixture.activity(), Fixture.activity("phone-2", token: 2)], at: 1) == [
+                "push activity to phone-2 by 1 in production"
+            ]
+        )
+        #expect(
+            script.answered(1, .accepted, at: 1) == [
+                "live_activity to phone-1: accepted_by_apns, activity_registered",
+                "live_activity to phone-2: accepted_by_apns, activity_registered",
+                "remember production for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("a paced update whose deadline comes first expires")
+    func pacedPastDeadline() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(lifetime: 1)))
+        _ = script.start()
+        let turn = Fixture.accepted + .seconds(2)
+        #expect(
+            try script.found([Fixture.activity(verdict: .paced, sendableFrom: turn)]) == ["start again at 1 s"]
+        )
+        #expect(script.start(at: 1) == ["live_activity to phone-1: expired, activity_registered"])
+    }
+
+    // MARK: - States that did not arrive
+
+    @Test(
+        "a state that APNs did not take for sure is written down as not accepted",
+        arguments: [
+            .refused(500, "InternalServerError"), .refused(400, "BadMessageId"), .lost, .dead(since: nil),
+            .held(APNsHold(reason: "InvalidProviderToken")),
+        ] as [APNsOutcome],
+    )
+    func stateNotAccepted(outcome: APNsOutcome) throws {
+        var script = try Self.pushed()
+        _ = script.answered(0, outcome)
+        #expect(script.lostStates == ["phone-1"])
+        script = try Self.pushed(Fixture.order(Fixture.end()))
+        _ = script.answered(0, outcome)
+        #expect(script.lostStates == [])
+    }
+
+    @Test("so is one that could not be sent at all, and none that was accepted")
+    func stateNotSent() throws {
+        var script = try Self.pushed()
+        _ = script.cannotBeSent(0)
+        #expect(script.lostStates == ["phone-1"])
+        script = try Self.pushed(certificates: [])
+        #expect(script.lostStates == ["phone-1"])
+        script = try Self.pushed()
+        _ = script.answered(0, .accepted)
+        #expect(script.lostStates == [])
+    }
+
+    @Test("a claim for another phone's sake does not make a refused state accepted")
+    func claimedForAnotherPhone() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        let found = [try Fixture.activity(), try Fixture.activity("phone-2", token: 2)]
+        _ = script.found(found)
+        _ = script.answered(0, .refused(400, "BadMessageId"))
+        _ = script.answered(1, .refused(500, "InternalServerError"))
+        _ = script.start(at: 2)
+        _ = script.found(found, at: 2)
+        _ = script.answered(1, .accepted, at: 2)
+        #expect(script.lostStates == ["phone-1"])
+    }
+
+    @Test("the state that the phone has already is recorded, and nothing is sent")
+    func unchanged() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        #expect(
+            try script.found([Fixture.activity(verdict: .unchanged)])
+                == ["live_activity to phone-1: unchanged, state_unchanged"]
+        )
+    }
+
+    @Test("C71: the priority of a spent bucket and its reason go into the delivery row")
+    func spentBudget() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        _ = script.found([try Fixture.activity(isBudgetSpent: true)])
+        _ = script.answered(0, .accepted)
+        #expect(script.delivery.progress.targets.first?.priority == 5)
+        #expect(script.delivery.progress.targets.first?.priorityReason == "budget_spent")
+    }
+
     // MARK: - Waiting
 
     @Test(

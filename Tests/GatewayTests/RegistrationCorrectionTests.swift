@@ -116,6 +116,22 @@ struct RegistrationCorrectionTests {
         }
     }
 
+    @Test(
+        "a state that was not accepted is forgotten, unless a newer message was claimed since",
+        arguments: [10, 11] as [Int64]
+    )
+    func stateNotAccepted(newest: Int64) async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity(columns: "last_message = \(newest), last_state = 7")
+            try database.registerActivity(on: "phone-2", token: 2, columns: "last_message = 10, last_state = 7")
+            try await Self.correct(database, .stateNotAccepted, messageID: 10, token: nil)
+            #expect(
+                try database.sql("SELECT installation, last_state FROM live_activity ORDER BY 1")
+                    == "phone-1|\(newest == 10 ? "" : "7")\nphone-2|7"
+            )
+        }
+    }
+
     @Test("an end that is given up lets updates through again", arguments: ["phone-1", nil])
     func endGivenUp(installation: String?) async throws {
         try await StoreDatabase.run { _, database in

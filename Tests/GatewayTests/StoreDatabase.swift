@@ -61,7 +61,7 @@ final class StoreDatabase {
         let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
         let files = [
             "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0004_recent_request.sql",
-            "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql",
+            "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql", "0011_pacing.sql",
         ]
         let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
         try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)
@@ -133,12 +133,17 @@ final class StoreDatabase {
         ).map(\.message)
     }
 
-    /// Claims the activity `order-7` of alice.
+    /// Claims the activity `order-7` of alice, unless said otherwise without a pause after another message.
     func claim(
         _ messageID: Int64,
         acceptedAt: UnixTime = Fixture.accepted,
         isEnd: Bool = false,
+        hasAlert: Bool = false,
         account: String = "alice",
+        state: Int64? = nil,
+        priority: ActivityPriority = .end,
+        pacing: ActivityPacing = ActivityPacing(interval: .zero),
+        at now: UnixTime = Fixture.accepted,
     ) async throws -> [ClaimedActivity] {
         let claim = DeliveryStore.Claim(
             sdkAppID: StoreDatabase.sdkAppID,
@@ -147,8 +152,12 @@ final class StoreDatabase {
             messageID: messageID,
             acceptedAt: acceptedAt,
             isEnd: isEnd,
+            hasAlert: hasAlert,
+            stateDigest: state,
+            spendsBudget: priority.spendsBudget,
+            followsBudget: priority == .budget,
         )
-        return try await store.claim([claim]).flatMap { $0 }
+        return try await store.claim([claim], pacing: pacing, at: now).flatMap { $0 }
     }
 
     /// The time by PostgreSQL's clock, moved by seconds.

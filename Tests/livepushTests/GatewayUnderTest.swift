@@ -122,8 +122,8 @@ final class GatewayUnderTest {
         return outcome.output
     }
 
-    /// Starts a `livepush serve`, with delays that a test can wait for, and waits until it is ready. Requests go to the
-    /// last one started.
+    /// Starts a `livepush serve`, with delays that a test can wait for and no pause between pushes to one activity, and
+    /// waits until it is ready. Requests go to the last one started.
     @discardableResult
     func serve(_ flags: [String] = [], trustsPeer: Bool = true) throws -> GatewayServer {
         let server = try startServer(flags, trustsPeer: trustsPeer)
@@ -144,7 +144,7 @@ final class GatewayUnderTest {
         let usual = [
             ("--lanes", "1"), ("--apns-production", "https://localhost:\(peer.productionPort)"),
             ("--apns-sandbox", "https://localhost:\(peer.sandboxPort)"), ("--retry-schedule", "0.2,0.4,0.8"),
-            ("--poll-interval", "0.1"), ("--drain-grace", "0.2"),
+            ("--poll-interval", "0.1"), ("--drain-grace", "0.2"), ("--activity-interval", "0"),
         ]
         let flags = flags + (trustsPeer ? ["--apns-ca-file", peer.authority] : [])
         return try GatewayServer(

@@ -6,8 +6,8 @@ struct TestMessage {
     var recipients: [String] = ["alice"]
     var laID: String? = "order-1"
     var event = "update"
-    /// JSON, sent as it is.
-    var contentState = #"{"step":1}"#
+    /// JSON, sent as it is. Another in each message: the same again would not be pushed.
+    var contentState = #"{"step":\#(UInt32.random(in: 1 ... .max))}"#
     /// JSON, sent as it is.
     var dismissalDate: String?
     /// Further members of LiveActivity: JSON without braces, sent as it is.

@@ -1,12 +1,52 @@
 /// apns-priority of a Live Activity push, and why.
-enum ActivityPriority {
-    /// `end` and a push with alert always go at once; else what the caller or the app demands, else 10, the rule for
-    /// Tencent's API.
-    static func choose(_ instruction: ActivityInstruction, for application: Application) -> (Int, reason: String) {
-        if instruction.content.event == .end { return (10, "end") }
-        if let alert = instruction.content.alert, !alert.isEmpty { return (10, "alert") }
-        if let priority = instruction.priority { return (priority, "caller") }
-        if let priority = application.liveActivityPriority { return (priority, "app_setting") }
-        return (10, "default")
+enum ActivityPriority: Sendable, Equatable {
+    /// An `end` always goes at once.
+    case end
+    /// So does a push with an alert.
+    case alert
+    /// As the caller demands, 5 or 10.
+    case caller(Int)
+    /// As the app demands, 5 or 10.
+    case application(Int)
+    /// The rule for Tencent's API: 10 while the hourly bucket of the phone lasts, then 5.
+    case budget
+
+    init(_ instruction: ActivityInstruction, for application: Application) {
+        if instruction.content.event == .end {
+            self = .end
+        } else if let alert = instruction.content.alert, !alert.isEmpty {
+            self = .alert
+        } else if let priority = instruction.priority {
+            self = .caller(priority)
+        } else if let priority = application.liveActivityPriority {
+            self = .application(priority)
+        } else {
+            self = .budget
+        }
     }
+
+    /// Whether a push of it counts in the bucket.
+    var spendsBudget: Bool {
+        switch self {
+        case .end, .alert: false
+        case .caller(let priority), .application(let priority): priority == 10
+        case .budget: true
+        }
+    }
+
+    /// The header's value and the reason for the delivery row.
+    ///
+    /// - Parameter isBudgetSpent: as the claim found the phone's bucket.
+    func choose(isBudgetSpent: Bool) -> (Int, reason: String) {
+        switch self {
+        case .end: (10, "end")
+        case .alert: (10, "alert")
+        case .caller(let priority): (priority, "caller")
+        case .application(let priority): (priority, "app_setting")
+        case .budget: isBudgetSpent ? (5, ActivityPriority.budgetSpent) : (10, "default")
+        }
+    }
+
+    /// Reason of a push that would have had priority 10 while the bucket lasted.
+    static let budgetSpent = "budget_spent"
 }

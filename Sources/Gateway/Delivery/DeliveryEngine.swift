@@ -17,11 +17,15 @@ final class DeliveryEngine {
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let retrySchedule: RetrySchedule
+    private let pacing: ActivityPacing
     private let recipientsInMemory: Int
     private let counters: DeliveryCounters
     private let logger: Logger
 
     private var claims = WorkQueue()
+    /// Recipients of paced messages, the one whose turn comes first in front.
+    private var paced: [(task: RecipientTask, due: MonotonicTime)] = []
+    private var pacedTimer: EventLoopTimer?
     private var lookUps = WorkQueue()
     private var counts = WorkQueue()
     private var settlements: [SettlementEntry] = []
@@ -43,6 +47,7 @@ final class DeliveryEngine {
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         retrySchedule: RetrySchedule,
+        pacing: ActivityPacing,
         recipientsInMemory: Int,
         counters: DeliveryCounters,
         logger: Logger,
@@ -52,6 +57,7 @@ final class DeliveryEngine {
         self.instance = instance
         self.directory = directory
         self.retrySchedule = retrySchedule
+        self.pacing = pacing
         self.recipientsInMemory = recipientsInMemory
         self.counters = counters
         self.logger = logger
@@ -72,6 +78,7 @@ final class DeliveryEngine {
     ///
     /// - Parameter loop: that of the caller's actor.
     func start(on loop: EventLoop, isolation: isolated any Actor = #isolation) {
+        pacedTimer = EventLoopTimer(on: loop) { [weak self] in self?.startPaced() }
         run(on: loop) { await $0.claimActivities() }
         run(on: loop) { await $0.lookUpDevices() }
         run(on: loop) { await $0.countBadges() }
@@ -93,6 +100,7 @@ final class DeliveryEngine {
     /// Lets the tasks end; what is still in memory is dropped, its rows stay.
     func close() {
         isClosed = true
+        pacedTimer?.cancel()
         dropWork()
         for signal in [claimSignal, lookUpSignal, countSignal, settleSignal] {
             signal.set()
@@ -154,6 +162,8 @@ final class DeliveryEngine {
         case .claimActivities:
             claims.append(task)
             claimSignal.set()
+        case .startAgain(let time):
+            startAgain(task, at: time)
         case .lookUpDevices where task.isToBeCounted:
             counts.append(task)
             countSignal.set()
@@ -169,6 +179,32 @@ final class DeliveryEngine {
             settlements.append(SettlementEntry(task: task, settlement: settlement))
             settleSignal.set()
         }
+    }
+
+    private func startAgain(_ task: RecipientTask, at time: UnixTime) {
+        // From here on by the monotonic clock: PostgreSQL's may be set back.
+        let due = MonotonicTime.now + min(max(time - currentTime, .milliseconds(1)), pacing.interval)
+        // Nearly always the last, since all of them wait equally long.
+        let index = (paced.lastIndex { $0.due <= due } ?? -1) + 1
+        paced.insert((task, due), at: index)
+        if index == 0 {
+            schedulePaced()
+        }
+    }
+
+    private func schedulePaced() {
+        guard let first = paced.first else { return }
+        pacedTimer?.schedule(after: first.due - .now)
+    }
+
+    private func startPaced() {
+        let now = MonotonicTime.now
+        let ready = paced.prefix { $0.due <= now }
+        paced.removeFirst(ready.count)
+        for (task, _) in ready where isCurrent(task) {
+            perform(task.delivery.start(of: task.message.underWay, at: currentTime), task)
+        }
+        schedulePaced()
     }
 
     /// Whether the work of this task is still this process's.
@@ -260,7 +296,11 @@ final class DeliveryEngine {
             await claimSignal.wait()
             while let batch = claims.takeDistinct(limit: DeliveryEngine.batchSize, by: \.activityKey), !batch.isEmpty {
                 await query(batch) { engine, tasks throws(PostgresError) in
-                    let found = try await engine.store.claim(tasks.compactMap(\.claim))
+                    let found = try await engine.store.claim(
+                        tasks.compactMap(\.claim),
+                        pacing: engine.pacing,
+                        at: engine.currentTime,
+                    )
                     for (task, registrations) in zip(tasks, found) {
                         let now = engine.currentTime
                         let action = task.delivery.activitiesFound(registrations, of: task.message.underWay, at: now)
@@ -461,6 +501,7 @@ final class DeliveryEngine {
     /// Forgets everything in memory: it belongs to another instance now, or will.
     private func dropWork() {
         claims = WorkQueue()
+        paced = []
         lookUps = WorkQueue()
         counts = WorkQueue()
         settlements = []

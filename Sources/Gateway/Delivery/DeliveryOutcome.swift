@@ -10,6 +10,8 @@ public enum DeliveryOutcome: String, Sendable {
     case expired
     /// A newer message was claimed for the activity first.
     case superseded
+    /// The state is the one that the last push brought within a minute.
+    case unchanged
     /// The sender wanted no push.
     case suppressed
     /// The app is in front on that device.

@@ -7,8 +7,12 @@ public struct ClaimedActivity: Sendable, Equatable {
     public enum Verdict: String, Sendable {
         /// This message may be sent, with the timestamp given.
         case claimed
-        /// A newer message was claimed before.
+        /// A newer message was claimed before, or waits for its turn.
         case superseded
+        /// The push before brought the same state, less than a minute ago.
+        case unchanged
+        /// Another message went out a moment ago: to be claimed again once ``ClaimedActivity/sendableFrom`` has come.
+        case paced
         /// An `end` was claimed before, and the message came within a minute of it.
         case activityEnded = "activity_ended"
         /// Ended earlier, or its 8 (update) or 12 (end) hours are over.
@@ -29,6 +33,10 @@ public struct ClaimedActivity: Sendable, Equatable {
     public var timestamp: Int64
     /// When the activity's life began.
     public var startedAt: UnixTime
+    /// When a paced message may be claimed again.
+    public var sendableFrom: UnixTime?
+    /// Whether the phone had its hour's share of pushes of priority 10.
+    public var isBudgetSpent: Bool
 
     /// Makes a claim's answer for one registration.
     public init(
@@ -39,6 +47,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         environment: APNsEnvironment?,
         timestamp: Int64,
         startedAt: UnixTime,
+        sendableFrom: UnixTime? = nil,
+        isBudgetSpent: Bool = false,
     ) {
         self.verdict = verdict
         self.installation = installation
@@ -47,6 +57,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         self.environment = environment
         self.timestamp = timestamp
         self.startedAt = startedAt
+        self.sendableFrom = sendableFrom
+        self.isBudgetSpent = isBudgetSpent
     }
 }
 

@@ -11,6 +11,8 @@ struct RecipientDelivery: Sendable {
     enum Action: Sendable, Equatable {
         /// Claim the recipient's registrations of the activity; answer with ``activitiesFound(_:of:at:)``.
         case claimActivities
+        /// Keep it in memory until then, and go on with ``start(of:at:)``.
+        case startAgain(at: UnixTime)
         /// Look up the recipient's devices; answer with ``devicesFound(_:of:at:)``.
         case lookUpDevices
         /// Send these; answer each with ``pushFinished(_:_:of:at:jitter:)``.
@@ -18,6 +20,9 @@ struct RecipientDelivery: Sendable {
         /// Write this down. After `fallingBack`, go on with ``start(of:at:)``.
         case settle(Settlement)
     }
+
+    /// Why a target waits for its turn after another message's push.
+    private static let paced = "paced"
 
     private(set) var progress: RecipientProgress
     private var underWay: [Int: UnderWay] = [:]
@@ -60,11 +65,19 @@ struct RecipientDelivery: Sendable {
         var attempts: [PushAttempt] = []
         for registration in found where registration.verdict != .notLive {
             guard let index = target(.activity, registration.installation, registration.token, at: now) else {
+                // Claimed only for another phone's sake: the state did not go there again.
+                if registration.verdict == .claimed, !isAccepted(registration.installation) {
+                    correctState(of: registration.installation, message)
+                }
                 continue
             }
             switch registration.verdict {
             case .superseded: settle(index, as: .superseded, reason: "newer_message_claimed")
             case .activityEnded: settle(index, as: .activityEnded, reason: "activity_ended")
+            case .unchanged: settle(index, as: .unchanged, reason: "state_unchanged")
+            case .paced:
+                let until = registration.sendableFrom ?? now
+                progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.paced)
             case .claimed: attempts.append(contentsOf: begin(index, registration, message, now))
             case .notLive: break
             }
@@ -117,7 +130,8 @@ struct RecipientDelivery: Sendable {
             return nil
         }
         record(pushed, outcome, payloadBytes: payloadBytes, index)
-        switch PushVerdict.of(outcome) {
+        let verdict = PushVerdict.of(outcome)
+        switch verdict {
         case .accepted:
             settle(index, as: .acceptedByAPNs)
             let environment = pushed.attempt.destination.environment
@@ -156,6 +170,9 @@ struct RecipientDelivery: Sendable {
         case .retry:
             wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter))
         }
+        if verdict != .accepted, pushed.attempt.kind == .activity {
+            correctState(of: pushed.attempt.installation, message)
+        }
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
     }
 
@@ -166,7 +183,12 @@ struct RecipientDelivery: Sendable {
         of message: MessageUnderWay,
         at now: UnixTime,
     ) -> Action? {
-        guard underWay.removeValue(forKey: index) != nil, progress.targets.indices.contains(index) else { return nil }
+        guard let unsent = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
+            return nil
+        }
+        if unsent.attempt.kind == .activity {
+            correctState(of: unsent.attempt.installation, message)
+        }
         progress.targets[index].statusReason = reason
         settle(index, as: .refused)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
@@ -184,6 +206,7 @@ struct RecipientDelivery: Sendable {
     /// Decides once no push is under way.
     private mutating func resolve(of message: MessageUnderWay, at now: UnixTime) -> Action {
         if let (until, reason) = earliestWaiting() {
+            if reason == RecipientDelivery.paced { return .startAgain(at: min(until, message.deadline)) }
             return .settle(
                 Settlement(
                     next: .waiting(until: min(until, message.deadline), reason: reason, progress: progress),
@@ -265,8 +288,9 @@ struct RecipientDelivery: Sendable {
                 break
             case .settled:
                 guard target.isLostActivityPush, target.tokenFingerprint != token.fingerprint else { return nil }
-            case .waiting(let until, _) where now < until && target.tokenFingerprint == token.fingerprint:
-                // Taken up for another phone's sake; this one was told to wait longer.
+            case .waiting(let until, let reason)
+            where now < until && target.tokenFingerprint == token.fingerprint && reason != RecipientDelivery.paced:
+                // Taken up for another phone's sake; this one was told to wait longer. Of pacing the claim is the judge.
                 return nil
             case .waiting, .pushing:
                 if target.tokenFingerprint != token.fingerprint {
@@ -306,11 +330,13 @@ struct RecipientDelivery: Sendable {
         _ now: UnixTime,
     ) -> [PushAttempt] {
         guard let instruction = message.order.activity else { return [] }
-        let (priority, reason) = ActivityPriority.choose(instruction, for: message.application)
+        let (priority, reason) = ActivityPriority(instruction, for: message.application)
+            .choose(isBudgetSpent: registration.isBudgetSpent)
         progress.targets[index].priorityReason = reason
         let event = instruction.content.event
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
-        return begin(index, registration.token, registration.businessID, registration.environment, message, now) {
+        let token = registration.token
+        let attempts = begin(index, token, registration.businessID, registration.environment, message, now) {
             PushAttempt(
                 target: index,
                 installation: registration.installation,
@@ -322,6 +348,10 @@ struct RecipientDelivery: Sendable {
                 priority: priority,
             )
         }
+        if attempts.isEmpty {
+            correctState(of: registration.installation, message)
+        }
+        return attempts
     }
 
     private mutating func begin(
@@ -484,6 +514,19 @@ struct RecipientDelivery: Sendable {
             default: correctEnd(.endGivenUp, of: target.installation)
             }
         }
+    }
+
+    /// The claim took the state for sent; a later message that brings the same must not be skipped.
+    private mutating func correctState(of installation: String, _ message: MessageUnderWay) {
+        guard message.order.activity?.content.event == .update else { return }
+        corrections.append(
+            RegistrationCorrection(kind: .activity, installation: installation, token: nil, change: .stateNotAccepted)
+        )
+    }
+
+    private func isAccepted(_ installation: String) -> Bool {
+        progress.targets.last { $0.kind == .activity && $0.installation == installation }?.state
+            == .settled(.acceptedByAPNs)
     }
 
     private mutating func correctEnd(_ change: RegistrationCorrection.Change, of installation: String?) {

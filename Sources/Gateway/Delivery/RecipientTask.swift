@@ -6,6 +6,8 @@ final class MessageTask {
     /// Called when no recipient is left in memory.
     let isDone: () -> Void
     var composer: PushComposer
+    /// Tells the state of its update apart from others; nil where it brings none.
+    let stateDigest: Int64?
     /// Recipients that are not settled.
     var remaining = 0
     /// Whether recipients have, had or get pending rows of their own.
@@ -18,6 +20,8 @@ final class MessageTask {
         self.isShared = isShared
         self.isDone = isDone
         self.composer = PushComposer(underWay)
+        let content = underWay.order.activity?.content
+        self.stateDigest = content?.event == .update ? content?.stateDigest : nil
     }
 }
 
@@ -45,8 +49,10 @@ final class RecipientTask {
 
     /// What it asks of the claim.
     var claim: DeliveryStore.Claim? {
+        let stateDigest = message.stateDigest
         let message = message.underWay
         guard let activity = message.order.activity else { return nil }
+        let priority = ActivityPriority(activity, for: message.application)
         return DeliveryStore.Claim(
             sdkAppID: message.order.sdkAppID,
             account: account,
@@ -54,7 +60,11 @@ final class RecipientTask {
             messageID: message.receipt.id,
             acceptedAt: message.receipt.acceptedAt,
             isEnd: activity.content.event == .end,
+            hasAlert: activity.content.alert.map { !$0.isEmpty } ?? false,
             mayHaveBeenSent: delivery.progress.mayHaveReachedAnActivity,
+            stateDigest: stateDigest,
+            spendsBudget: priority.spendsBudget,
+            followsBudget: priority == .budget,
         )
     }
 }

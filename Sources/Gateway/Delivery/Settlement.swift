@@ -20,7 +20,7 @@ public struct Settlement: Sendable, Equatable {
 }
 
 /// A change of a registration that APNs' answer asks for. What is about a token applies only to the very token that was
-/// pushed to; what is about an `end` applies only where this message's `end` was the one claimed.
+/// pushed to; what is about a message's state or `end` applies only where that was the one claimed last.
 public struct RegistrationCorrection: Sendable, Equatable {
     /// What is changed.
     public enum Change: Sendable, Equatable {
@@ -28,6 +28,8 @@ public struct RegistrationCorrection: Sendable, Equatable {
         case forget(registeredUntil: UnixTime)
         /// A push was accepted in this environment.
         case rememberEnvironment(APNsEnvironment)
+        /// APNs did not accept the state of this message, or nobody knows.
+        case stateNotAccepted
         /// APNs accepted the `end` of this message.
         case endAccepted
         /// The claimed `end` of this message will not be sent any more.

@@ -10,6 +10,8 @@ public struct GatewayConfiguration: Sendable {
     public var instance = GatewayInstance.Configuration()
     /// When a push that did not come through is tried again.
     public var retrySchedule = RetrySchedule.standard
+    /// How often pushes go to one activity.
+    public var activityPacing = ActivityPacing.standard
     /// How often due work is looked for.
     public var pollInterval: Duration = .milliseconds(250)
     /// Recipients that one lane holds in memory; past that, work waits in PostgreSQL.

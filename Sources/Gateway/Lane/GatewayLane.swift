@@ -47,6 +47,7 @@ public final class GatewayLane {
             instance: instance,
             directory: directory,
             retrySchedule: configuration.retrySchedule,
+            pacing: configuration.activityPacing,
             recipientsInMemory: configuration.recipientsInMemory,
             counters: counters,
             logger: logger,

@@ -30,6 +30,9 @@ final class DeliveryCounters {
         case .finished(let records):
             for record in records {
                 current.deliveries.add(DeliveryCounters.labels(of: record))
+                if record.outcome == .acceptedByAPNs, record.target?.priorityReason == ActivityPriority.budgetSpent {
+                    current.downgraded.add()
+                }
             }
         case .waiting(_, let reason, _):
             current.retries.add(DeliveryMetrics.ReasonLabel(reason: DeliveryCounters.label(ofRetry: reason)))

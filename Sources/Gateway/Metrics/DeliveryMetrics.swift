@@ -47,6 +47,10 @@ struct DeliveryMetrics: Sendable {
         "livepush_fallbacks_total",
         help: "Recipients whose Live Activity pushes were all refused, so that notifications take their place.",
     )
+    var downgraded = Counter<NoLabels>(
+        "livepush_priority_downgraded_total",
+        help: "Live Activity pushes that went out with priority 5, since the phone had its hour's share of priority 10.",
+    )
     var retries = Counter<ReasonLabel>(
         "livepush_retries_total",
         help: "Recipients whose push is put off to be tried again, and why.",
@@ -63,6 +67,7 @@ struct DeliveryMetrics: Sendable {
         repeats.add(contentsOf: other.repeats)
         deliveries.add(contentsOf: other.deliveries)
         fallbacks.add(contentsOf: other.fallbacks)
+        downgraded.add(contentsOf: other.downgraded)
         retries.add(contentsOf: other.retries)
         acceptToAnswer.add(contentsOf: other.acceptToAnswer)
     }
@@ -73,6 +78,7 @@ struct DeliveryMetrics: Sendable {
         page.write(repeats)
         page.write(deliveries)
         page.write(fallbacks)
+        page.write(downgraded)
         page.write(retries)
         page.write(acceptToAnswer)
     }

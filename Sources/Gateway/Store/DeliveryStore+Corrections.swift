@@ -6,6 +6,7 @@ extension DeliveryStore {
     func corrections(of entries: [Entry]) -> [PostgresStatement] {
         var forgotten: [DeliveryTarget.Kind: Corrected] = [:]
         var environments: [DeliveryTarget.Kind: Corrected] = [:]
+        var unaccepted = Corrected()
         var ended = Corrected()
         var givenUp = Corrected()
         for entry in entries {
@@ -16,6 +17,7 @@ extension DeliveryStore {
                 case .rememberEnvironment(let environment):
                     environments[correction.kind, default: Corrected()]
                         .append(entry, correction, text: environment.rawValue)
+                case .stateNotAccepted: unaccepted.append(entry, correction)
                 case .endAccepted: ended.append(entry, correction)
                 case .endGivenUp: givenUp.append(entry, correction)
                 }
@@ -71,6 +73,28 @@ extension DeliveryStore {
                         AND activity.environment IS DISTINCT FROM known.environment
                     """,
                     environments.tokensAndTexts,
+                )
+            )
+        }
+        if !unaccepted.isEmpty {
+            statements.append(
+                PostgresStatement(
+                    """
+                    WITH unaccepted AS MATERIALIZED (
+                        SELECT activity.sdk_app_id, activity.account, activity.la_id, activity.installation
+                        FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+                            AS unaccepted (sdk_app_id, account, la_id, installation, message_id)
+                        JOIN live_activity AS activity USING (sdk_app_id, account, la_id, installation)
+                        WHERE activity.last_message = unaccepted.message_id
+                        ORDER BY activity.sdk_app_id, activity.account, activity.la_id, activity.installation
+                        FOR UPDATE OF activity
+                    )
+                    UPDATE live_activity AS activity SET last_state = NULL FROM unaccepted
+                    WHERE activity.sdk_app_id = unaccepted.sdk_app_id AND activity.account = unaccepted.account
+                        AND activity.la_id = unaccepted.la_id AND activity.installation = unaccepted.installation
+                        AND activity.last_state IS NOT NULL
+                    """,
+                    unaccepted.keysAndMessages,
                 )
             )
         }

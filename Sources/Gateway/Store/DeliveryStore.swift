@@ -118,8 +118,16 @@ final class DeliveryStore {
         var messageID: Int64
         var acceptedAt: UnixTime
         var isEnd: Bool
+        /// Whether it says something aloud, which does not wait its turn.
+        var hasAlert = false
         /// Whether the message may have reached the phone before, which nobody knows.
         var mayHaveBeenSent = true
+        /// Tells the state of an update apart from others; nil for an end.
+        var stateDigest: Int64?
+        /// Whether the push counts in the phone's bucket of priority 10.
+        var spendsBudget = false
+        /// Whether it goes with a lower priority once the bucket is spent, and does not count then.
+        var followsBudget = false
     }
 
     /// Claims activities: one statement decides by the rows themselves, whatever lane or process asks, which message
@@ -127,20 +135,32 @@ final class DeliveryStore {
     ///
     /// No two claims of one call may concern the same activity, since an UPDATE changes a row once.
     ///
+    /// - Parameters:
+    ///   - pacing: how soon one message may follow another, and how many go to a phone in an hour.
+    ///   - now: tells the hour.
     /// - Returns: for each claim, in order, every registration of the activity that the account has.
-    func claim(_ claims: [Claim]) async throws(PostgresError) -> [[ClaimedActivity]] {
+    func claim(
+        _ claims: [Claim],
+        pacing: ActivityPacing,
+        at now: UnixTime,
+    ) async throws(PostgresError) -> [[ClaimedActivity]] {
         let result = try await pool.run(
             PostgresStatement(
                 """
                 WITH asked AS (
                     SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::timestamptz[],
-                        $6::boolean[], $7::boolean[])
-                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end,
-                            may_have_been_sent, position)
+                        $6::boolean[], $7::boolean[], $8::boolean[], $9::bigint[], $10::boolean[], $11::boolean[])
+                        WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, accepted_at, is_end, has_alert,
+                            may_have_been_sent, state_digest, spends_budget, follows_budget, position)
                 ), found AS (
                     SELECT asked.position, asked.message_id, asked.is_end, asked.may_have_been_sent,
-                        activity.sdk_app_id, activity.account, activity.la_id, activity.installation, activity.token, activity.business_id,
-                        activity.environment, activity.started_at,
+                        asked.spends_budget, asked.follows_budget, activity.sdk_app_id, activity.account, activity.la_id,
+                        activity.installation, activity.token, activity.business_id, activity.environment,
+                        activity.started_at, asked.state_digest,
+                        activity.last_message = asked.message_id AS is_resend,
+                        -- A clock that was set back must not hold it for long.
+                        least(activity.last_sent_at, clock_timestamp()) + $12::bigint * interval '1 microsecond'
+                            AS sendable_from,
                         CASE
                             WHEN activity.end_message = asked.message_id AND activity.ended_at IS NULL THEN 'claimed'
                             WHEN activity.end_message IS NOT NULL THEN
@@ -150,7 +170,17 @@ final class DeliveryStore {
                             WHEN clock_timestamp() >= activity.started_at
                                 + CASE WHEN asked.is_end THEN interval '12 hours' ELSE interval '8 hours' END
                                 THEN 'not_live'
-                            WHEN activity.last_message > asked.message_id AND NOT asked.is_end THEN 'superseded'
+                            -- An end always passes, and the newest claimed message may always be sent again.
+                            WHEN asked.is_end OR activity.last_message = asked.message_id THEN 'claimed'
+                            WHEN greatest(activity.last_message, activity.next_message) > asked.message_id
+                                THEN 'superseded'
+                            WHEN NOT asked.has_alert
+                                AND activity.last_state = asked.state_digest
+                                AND activity.last_sent_at > clock_timestamp() - interval '60 seconds'
+                                THEN 'unchanged'
+                            WHEN NOT asked.has_alert
+                                AND activity.last_sent_at > clock_timestamp() - $12::bigint * interval '1 microsecond'
+                                THEN 'paced'
                             ELSE 'claimed'
                         END AS verdict
                     FROM asked
@@ -178,17 +208,50 @@ final class DeliveryStore {
                                 THEN activity.last_sent_at
                             ELSE clock_timestamp()
                         END,
-                        end_message = CASE WHEN found.is_end THEN found.message_id END
+                        end_message = CASE WHEN found.is_end THEN found.message_id END,
+                        -- Accepted unless the settlement says otherwise, which is rarer.
+                        last_state = found.state_digest,
+                        -- Once a message, however often it is sent.
+                        budget_hour = CASE WHEN bucket.is_spent_on AND NOT found.is_resend THEN $13::bigint
+                            ELSE activity.budget_hour END,
+                        budget_pushes = CASE WHEN NOT bucket.is_spent_on OR found.is_resend THEN activity.budget_pushes
+                            WHEN activity.budget_hour = $13::bigint THEN activity.budget_pushes + 1
+                            ELSE 1 END
                     FROM found
+                    CROSS JOIN LATERAL (
+                        SELECT coalesce(sum(other.budget_pushes), 0) AS pushes FROM live_activity AS other
+                        WHERE found.spends_budget AND other.sdk_app_id = found.sdk_app_id
+                            AND other.installation = found.installation AND other.budget_hour = $13::bigint
+                    ) AS phone
+                    CROSS JOIN LATERAL (
+                        SELECT found.follows_budget AND phone.pushes >= $14::bigint
+                            AND (phone.pushes >= $15::bigint OR NOT coalesce(
+                                (SELECT device.frequent_pushes_enabled FROM device
+                                WHERE device.sdk_app_id = found.sdk_app_id AND device.account = found.account
+                                    AND device.installation = found.installation), false)) AS is_spent
+                    ) AS budget
+                    CROSS JOIN LATERAL (
+                        SELECT found.spends_budget AND NOT budget.is_spent AS is_spent_on
+                    ) AS bucket
                     WHERE found.verdict = 'claimed' AND activity.sdk_app_id = found.sdk_app_id
                         AND activity.account = found.account AND activity.la_id = found.la_id
                         AND activity.installation = found.installation
                     RETURNING found.position, 'claimed' AS verdict, activity.installation, activity.token,
-                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at
+                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at,
+                        NULL::timestamptz AS sendable_from, budget.is_spent
+                ), noted AS (
+                    -- Whoever comes next sees that a newer one waits, or has nothing to add, in whatever lane or process.
+                    UPDATE live_activity AS activity SET
+                        next_message = greatest(activity.next_message, found.message_id)
+                    FROM found
+                    WHERE found.verdict IN ('paced', 'unchanged') AND activity.sdk_app_id = found.sdk_app_id
+                        AND activity.account = found.account AND activity.la_id = found.la_id
+                        AND activity.installation = found.installation
                 )
                 SELECT * FROM claimed
                 UNION ALL
-                SELECT position, verdict, installation, token, business_id, environment, 0, started_at
+                SELECT position, verdict, installation, token, business_id, environment, 0, started_at, sendable_from,
+                    false
                 FROM found WHERE verdict <> 'claimed'
                 """,
                 [
@@ -198,7 +261,15 @@ final class DeliveryStore {
                     .integers(claims.map(\.messageID)),
                     .timestamps(claims.map(\.acceptedAt.microseconds)),
                     .booleans(claims.map(\.isEnd)),
+                    .booleans(claims.map(\.hasAlert)),
                     .booleans(claims.map(\.mayHaveBeenSent)),
+                    .integers(claims.map(\.stateDigest)),
+                    .booleans(claims.map(\.spendsBudget)),
+                    .booleans(claims.map(\.followsBudget)),
+                    .integer(pacing.interval.microseconds),
+                    .integer(now.seconds / 3600),
+                    .integer(pacing.hourlyBudget),
+                    .integer(pacing.frequentHourlyBudget),
                 ],
             )
         )
@@ -217,6 +288,8 @@ final class DeliveryStore {
                     environment: try row.textOrNil(5).flatMap(APNsEnvironment.init(rawValue:)),
                     timestamp: try row.integer(6),
                     startedAt: UnixTime(microseconds: try row.timestampMicroseconds(7)),
+                    sendableFrom: try row.timestampMicrosecondsOrNil(8).map(UnixTime.init(microseconds:)),
+                    isBudgetSpent: try row.boolean(9),
                 )
             )
         }

@@ -31,6 +31,7 @@ struct SchemaMigration: Sendable {
             name: "0008_registration_import.sql",
             file: PackageResources._008_registration_import_sql,
         ),
+        SchemaMigration(version: 11, name: "0011_pacing.sql", file: PackageResources._011_pacing_sql),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {

@@ -66,6 +66,22 @@ enum ServeCommand: Command {
             help: "longest pause before a refused key is tried again; 900 if absent",
         ),
         CommandOption(
+            name: "activity-interval",
+            kind: .value("SECONDS"),
+            help: "shortest time between two messages' pushes to one activity; of what waits meanwhile only the newest "
+                + "goes out; 0: none waits; 1 if absent",
+        ),
+        CommandOption(
+            name: "activity-budget",
+            kind: .value("PUSHES"),
+            help: "updates of priority 10 that a phone gets in an hour, those beyond go with 5; 60 if absent",
+        ),
+        CommandOption(
+            name: "activity-budget-frequent",
+            kind: .value("PUSHES"),
+            help: "the same for phones that reported frequentPushesEnabled; 240 if absent",
+        ),
+        CommandOption(
             name: "poll-interval",
             kind: .value("SECONDS"),
             help: "how often due work is looked for; 0.25 if absent"

@@ -60,6 +60,15 @@ struct ServeConfiguration: Sendable {
         )
         gateway.apns.shortestHold = gateway.retrySchedule.holdDelay
         gateway.apns.longestHold = try arguments.duration("hold-limit") ?? gateway.apns.longestHold
+        gateway.activityPacing.interval =
+            try arguments.duration("activity-interval") ?? gateway.activityPacing.interval
+        let budgets = 0...Int64(1_000_000)
+        if let budget = try arguments.integer("activity-budget", in: budgets) {
+            gateway.activityPacing.hourlyBudget = budget
+        }
+        if let budget = try arguments.integer("activity-budget-frequent", in: budgets) {
+            gateway.activityPacing.frequentHourlyBudget = budget
+        }
         gateway.pollInterval = try arguments.duration("poll-interval") ?? gateway.pollInterval
         var instance = GatewayInstance.Configuration()
         instance.heartbeatInterval = try arguments.duration("heartbeat-interval") ?? instance.heartbeatInterval

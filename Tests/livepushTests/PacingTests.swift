@@ -1,0 +1,108 @@
+import TestSupport
+import Testing
+import VerbatimJSON
+
+extension EndToEndTests {
+    /// Updates that come faster than iOS takes them.
+    @Suite
+    struct PacingTests {
+        static let paced = ["--activity-interval", "1"]
+
+        /// Posts updates `{"step":1}` to `{"step":count}` at once, one after the other.
+        private func burst(_ count: Int, to gateway: GatewayUnderTest, through servers: [GatewayServer?]) throws {
+            for step in 1...count {
+                try gateway.send(through: servers[step % servers.count]) { $0.contentState = #"{"step":\#(step)}"# }
+            }
+        }
+
+        @Test("C57, C90: twenty updates at once become a few pushes at the clock's time, the last state last")
+        func burstBecomesFewPushes() throws {
+            try GatewayUnderTest.run(flags: Self.paced) { gateway in
+                try gateway.register()
+                try burst(20, to: gateway, through: [nil])
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let pushes = try gateway.peer.pushes(2)
+                #expect((2...5).contains(pushes.count), "\(pushes)")
+                #expect(pushes.last?.contentState == #"{"step":20}"#)
+                for push in pushes {
+                    let timestamp = try #require(push.timestamp)
+                    #expect(abs(Double(timestamp) - push.received) < 2)
+                }
+                #expect(zip(pushes, pushes.dropFirst()).allSatisfy { $1.received - $0.received > 0.9 })
+                let outcomes = "SELECT outcome, count(*) FROM delivery GROUP BY outcome ORDER BY outcome"
+                let counts = try gateway.sql(outcomes)
+                #expect(counts == "accepted_by_apns|\(pushes.count)\nsuperseded|\(20 - pushes.count)")
+            }
+        }
+
+        @Test("C90: a burst through two gateways keeps one pace, and the last state arrives last")
+        func burstThroughTwoGateways() throws {
+            try GatewayUnderTest.run(flags: Self.paced) { gateway in
+                let servers = [try gateway.serve(Self.paced), try gateway.serve(Self.paced)]
+                try gateway.register()
+                try burst(20, to: gateway, through: servers)
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let pushes = try gateway.peer.pushes(2)
+                #expect(pushes.last?.contentState == #"{"step":20}"#)
+                #expect(zip(pushes, pushes.dropFirst()).allSatisfy { $1.received - $0.received > 0.9 }, "\(pushes)")
+                #expect(zip(pushes, pushes.dropFirst()).allSatisfy { $0.timestamp ?? 0 < $1.timestamp ?? 0 })
+                #expect(try gateway.sql("SELECT count(*) FROM delivery") == "20")
+            }
+        }
+
+        @Test("The same state again is recorded unchanged; after a refusal it is sent")
+        func sameState() throws {
+            try GatewayUnderTest.run { gateway in
+                let phone = try gateway.register()
+                try gateway.send { $0.contentState = #"{"step":1}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                try gateway.send { $0.contentState = #"{"step":1}"# }
+                try gateway.expectDeliveries(
+                    "alice|phone-1|live_activity||accepted_by_apns|",
+                    "alice|phone-1|live_activity||unchanged|",
+                )
+                try gateway.peer.answer(phone.activityToken, .status(400, "BadMessageId"))
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                try gateway.expectSQL("SELECT count(*) FROM delivery WHERE outcome = 'accepted_by_apns'", "2")
+                #expect(try gateway.peer.exactly(3).map(\.status) == [200, 400, 200])
+            }
+        }
+
+        @Test("C71: once a phone had 60 updates in an hour the next go with priority 5, an end with 10")
+        func spentBudget() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register()
+                try burst(1, to: gateway, through: [nil])
+                try gateway.expectSQL("SELECT budget_pushes FROM live_activity", "1")
+                // Whatever hour it is by now.
+                let hour = "floor(extract(epoch FROM now()) / 3600)"
+                try gateway.sql("UPDATE live_activity SET budget_pushes = 70, budget_hour = \(hour)")
+                try gateway.send { $0.contentState = #"{"step":2}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                try gateway.send { $0.event = "end" }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let pushes = try gateway.peer.exactly(3)
+                #expect(pushes.map { $0["apns-priority"] } == ["10", "5", "10"])
+                let reasons = try gateway.sql("SELECT priority, priority_reason FROM delivery ORDER BY message_id")
+                #expect(reasons == "10|default\n5|budget_spent\n10|end")
+            }
+        }
+
+        @Test("An end in the middle of a burst goes out at once, and nothing follows it")
+        func endInABurst() throws {
+            try GatewayUnderTest.run(flags: Self.paced) { gateway in
+                try gateway.register()
+                try burst(5, to: gateway, through: [nil])
+                try gateway.send { $0.event = "end" }
+                try burst(5, to: gateway, through: [nil])
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let pushes = try gateway.peer.exactly(2)
+                #expect(pushes.map(\.event) == ["update", "end"])
+                #expect(pushes[1].received - pushes[0].received < 0.9)
+                #expect(try gateway.sql("SELECT count(*) FROM delivery WHERE outcome = 'activity_ended'") != "0")
+            }
+        }
+    }
+}
