@@ -92,6 +92,7 @@ enum Fixture {
         environment: APNsEnvironment? = .production,
         businessID: Int64 = 1,
         startedAt: UnixTime = accepted,
+        hasBadDays: Bool = false,
     ) throws -> ClaimedActivity {
         ClaimedActivity(
             verdict: verdict,
@@ -101,6 +102,7 @@ enum Fixture {
             environment: environment,
             timestamp: 1_796_007_173,
             startedAt: startedAt,
+            hasBadDays: hasBadDays,
         )
     }
 
@@ -112,6 +114,8 @@ enum Fixture {
         deniesNotifications: Bool = false,
         language: String? = nil,
         badge: Int64? = nil,
+        hasBadDays: Bool = false,
+        isQuarantined: Bool = false,
     ) throws -> FoundDevice {
         FoundDevice(
             installation: installation,
@@ -122,6 +126,8 @@ enum Fixture {
             deniesNotifications: deniesNotifications,
             language: language,
             badge: badge,
+            hasBadDays: hasBadDays,
+            isQuarantined: isQuarantined,
         )
     }
 }

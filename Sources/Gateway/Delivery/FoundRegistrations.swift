@@ -11,6 +11,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         case superseded
         /// An `end` was claimed before, and the message came within a minute of it.
         case activityEnded = "activity_ended"
+        /// APNs did not know its token on three days.
+        case quarantined
         /// Ended earlier, or its 8 (update) or 12 (end) hours are over.
         case notLive = "not_live"
     }
@@ -29,6 +31,8 @@ public struct ClaimedActivity: Sendable, Equatable {
     public var timestamp: Int64
     /// When the activity's life began.
     public var startedAt: UnixTime
+    /// Whether days are counted on which APNs did not know the token.
+    public var hasBadDays: Bool
 
     /// Makes a claim's answer for one registration.
     public init(
@@ -39,6 +43,7 @@ public struct ClaimedActivity: Sendable, Equatable {
         environment: APNsEnvironment?,
         timestamp: Int64,
         startedAt: UnixTime,
+        hasBadDays: Bool = false,
     ) {
         self.verdict = verdict
         self.installation = installation
@@ -47,6 +52,7 @@ public struct ClaimedActivity: Sendable, Equatable {
         self.environment = environment
         self.timestamp = timestamp
         self.startedAt = startedAt
+        self.hasBadDays = hasBadDays
     }
 }
 
@@ -68,6 +74,10 @@ public struct FoundDevice: Sendable, Equatable {
     public var language: String?
     /// The number for the icon after this message was counted; nil where the message does not change it.
     public var badge: Int64?
+    /// Whether days are counted on which APNs did not know the token.
+    public var hasBadDays: Bool
+    /// Whether there were three of them: nothing is sent to it.
+    public var isQuarantined: Bool
 
     /// Makes a device as found.
     public init(
@@ -79,6 +89,8 @@ public struct FoundDevice: Sendable, Equatable {
         deniesNotifications: Bool,
         language: String? = nil,
         badge: Int64? = nil,
+        hasBadDays: Bool = false,
+        isQuarantined: Bool = false,
     ) {
         self.installation = installation
         self.token = token
@@ -88,5 +100,7 @@ public struct FoundDevice: Sendable, Equatable {
         self.deniesNotifications = deniesNotifications
         self.language = language
         self.badge = badge
+        self.hasBadDays = hasBadDays
+        self.isQuarantined = isQuarantined
     }
 }

@@ -142,6 +142,7 @@ final class DeliveryStore {
                         activity.sdk_app_id, activity.account, activity.la_id, activity.installation, activity.token, activity.business_id,
                         activity.environment, activity.started_at,
                         CASE
+                            WHEN activity.quarantined_at IS NOT NULL THEN 'quarantined'
                             WHEN activity.end_message = asked.message_id AND activity.ended_at IS NULL THEN 'claimed'
                             WHEN activity.end_message IS NOT NULL THEN
                                 CASE WHEN activity.ended_at IS NULL
@@ -184,11 +185,12 @@ final class DeliveryStore {
                         AND activity.account = found.account AND activity.la_id = found.la_id
                         AND activity.installation = found.installation
                     RETURNING found.position, 'claimed' AS verdict, activity.installation, activity.token,
-                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at
+                        activity.business_id, activity.environment, activity.last_timestamp, activity.started_at,
+                        activity.bad_days > 0
                 )
                 SELECT * FROM claimed
                 UNION ALL
-                SELECT position, verdict, installation, token, business_id, environment, 0, started_at
+                SELECT position, verdict, installation, token, business_id, environment, 0, started_at, false
                 FROM found WHERE verdict <> 'claimed'
                 """,
                 [
@@ -217,6 +219,7 @@ final class DeliveryStore {
                     environment: try row.textOrNil(5).flatMap(APNsEnvironment.init(rawValue:)),
                     timestamp: try row.integer(6),
                     startedAt: UnixTime(microseconds: try row.timestampMicroseconds(7)),
+                    hasBadDays: try row.boolean(8),
                 )
             )
         }
@@ -232,7 +235,7 @@ final class DeliveryStore {
                 """
                 SELECT asked.position, device.installation, device.token, device.business_id, device.environment,
                     device.foreground_until, coalesce(device.notification_permission = 'denied', false),
-                    device.language, NULL::bigint
+                    device.language, NULL::bigint, device.bad_days > 0, device.quarantined_at IS NOT NULL
                 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (sdk_app_id, account, position)
                 JOIN device USING (sdk_app_id, account)
                 """,
@@ -245,7 +248,7 @@ final class DeliveryStore {
 
 extension FoundDevice {
     /// Reads the answer of a look-up: position, installation, token, certificate, environment, foreground, denial,
-    /// language, badge.
+    /// language, badge, whether days count against it, quarantine.
     static func read(_ result: PostgresResult, count: Int) throws(PostgresError) -> [[FoundDevice]] {
         var found = [[FoundDevice]](repeating: [], count: count)
         for row in result.rows {
@@ -262,6 +265,8 @@ extension FoundDevice {
                     deniesNotifications: try row.boolean(6),
                     language: try row.textOrNil(7),
                     badge: try row.integerOrNil(8),
+                    hasBadDays: try row.boolean(9),
+                    isQuarantined: try row.boolean(10),
                 )
             )
         }
