@@ -97,12 +97,13 @@ GRANT SELECT (
 GRANT SELECT (sdk_app_id, account, imported_at) ON account TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, installation, business_id, environment, os_version, app_version, language, badge,
-    badge_messages, foreground_until, notification_permission, frequent_pushes_enabled, sequence, registered_at
+    badge_messages, foreground_until, notification_permission, frequent_pushes_enabled, sequence, registered_at,
+    bad_days, last_bad_day, quarantined_at
 ) ON device TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, business_id, environment, attributes_type, app_version, sequence,
     started_at, registered_at, last_message, last_timestamp, last_sent_at, end_message, ended_at, next_message,
-    budget_hour, budget_pushes
+    budget_hour, budget_pushes, bad_days, last_bad_day, quarantined_at
 ) ON live_activity TO livepush_operator;
 GRANT SELECT (sdk_app_id, installation, kind, la_id, sequence, cleared_at) ON registration_clear TO livepush_operator;
 GRANT SELECT (

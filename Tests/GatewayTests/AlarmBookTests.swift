@@ -47,6 +47,24 @@ struct AlarmBookTests {
         )
     }
 
+    @Test("what is over is written as ended, also where the alarm itself is not remembered any more")
+    mutating func ended() {
+        let place = TokenFailureBoard.Place(sdkAppID: 1, bundleID: "com.example.app", environment: .production)
+        let alarm = Alarm.massTokenFailure(in: place, businessID: 1)
+        #expect(alarm.key.subject == "com.example.app/production")
+        book.raise(alarm)
+        #expect(writes(at: 0) == ["mass_token_failure 1"])
+        book.end(alarm)
+        #expect(writes(at: 5) == ["mass_token_failure ended"])
+        #expect(writes(at: 10) == [])
+        #expect(!book.hasUnwritten)
+        book.end(alarm)
+        #expect(writes(at: 20) == ["mass_token_failure ended"])
+        book.end(alarm)
+        book.raise(alarm)
+        #expect(writes(at: 30) == ["mass_token_failure 1"])
+    }
+
     @Test(
         "an answer that a person must act on becomes an alarm, others do not",
         arguments: [

@@ -9,6 +9,10 @@ struct DeliveryScript {
     var delivery: RecipientDelivery
     /// The last action itself, for tests that look closer.
     private(set) var action: RecipientDelivery.Action?
+    /// What a BadDeviceToken in every environment means.
+    var suspicion = TokenSuspicion.unproven
+    /// The tokens that were found suspect.
+    private(set) var suspects: [SuspectToken] = []
 
     init(_ message: MessageUnderWay, progress: RecipientProgress = .none) {
         self.message = message
@@ -35,7 +39,10 @@ struct DeliveryScript {
         at seconds: Int64 = 1,
         jitter: Double = 0,
     ) -> [String] {
-        told(
+        var suspects: [SuspectToken] = []
+        let suspicion = suspicion
+        defer { self.suspects += suspects }
+        return told(
             delivery.pushFinished(
                 target,
                 outcome,
@@ -44,6 +51,10 @@ struct DeliveryScript {
                 schedule: .standard,
                 at: time(seconds),
                 jitter: jitter,
+                suspect: { suspect in
+                    suspects.append(suspect)
+                    return suspicion
+                },
             )
         )
     }
@@ -114,6 +125,8 @@ struct DeliveryScript {
         case .forget(let until): return "forget \(place) registered until \(words(until))"
         case .rememberEnvironment(let environment): return "remember \(environment.rawValue) for \(place)"
         case .stateNotAccepted: return nil
+        case .badDay(let until): return "bad day for \(place) registered until \(words(until))"
+        case .forgetBadDays: return "forget bad days of \(place)"
         case .endAccepted: return "end accepted for \(place)"
         case .endGivenUp: return "end given up for \(place)"
         }

@@ -98,6 +98,7 @@ enum Fixture {
         startedAt: UnixTime = accepted,
         sendableFrom: UnixTime? = nil,
         isBudgetSpent: Bool = false,
+        hasBadDays: Bool = false,
     ) throws -> ClaimedActivity {
         ClaimedActivity(
             verdict: verdict,
@@ -109,6 +110,7 @@ enum Fixture {
             startedAt: startedAt,
             sendableFrom: sendableFrom,
             isBudgetSpent: isBudgetSpent,
+            hasBadDays: hasBadDays,
         )
     }
 
@@ -120,6 +122,8 @@ enum Fixture {
         deniesNotifications: Bool = false,
         language: String? = nil,
         badge: Int64? = nil,
+        hasBadDays: Bool = false,
+        isQuarantined: Bool = false,
     ) throws -> FoundDevice {
         FoundDevice(
             installation: installation,
@@ -130,6 +134,8 @@ enum Fixture {
             deniesNotifications: deniesNotifications,
             language: language,
             badge: badge,
+            hasBadDays: hasBadDays,
+            isQuarantined: isQuarantined,
         )
     }
 }

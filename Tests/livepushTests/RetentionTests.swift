@@ -191,6 +191,28 @@ extension EndToEndTests {
             #expect(try database.sql("SELECT subject FROM alarm ORDER BY subject") == "ended lately\nstill there")
         }
 
+        @Test("C44: a registration whose token is quarantined goes after 7 days, whatever --days says")
+        func quarantinedTokensGo() throws {
+            let database = try RetentionDatabase(days: [])
+            try database.sql(
+                """
+                INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (1, '', '{a}');
+                INSERT INTO device (sdk_app_id, account, installation, token, business_id, bad_days, quarantined_at)
+                SELECT 1, 'alice', name, name::bytea, 1, 3, now() - age
+                FROM (VALUES ('live', NULL), ('lately', interval '6 days 23 hours'), ('long ago', interval '7 days 1 hour'))
+                    AS row (name, age);
+                INSERT INTO live_activity (sdk_app_id, account, la_id, installation, token, business_id, started_at, bad_days,
+                    quarantined_at)
+                SELECT 1, account, 'order-1', installation, token, 1, now(), bad_days, quarantined_at FROM device;
+                """
+            )
+            let outcome = try database.retention()
+            #expect(outcome.output == "deleted 1 row of device\ndeleted 1 row of live_activity\n")
+            for table in ["device", "live_activity"] {
+                #expect(try database.sql("SELECT installation FROM \(table) ORDER BY 1") == "lately\nlive")
+            }
+        }
+
         @Test("A second run beside the first says so and exits 1")
         func oneRunAtATime() throws {
             let database = try RetentionDatabase(days: [34, 33])

@@ -49,6 +49,107 @@ extension EndToEndTests {
             }
         }
 
+        @Test("C43: where APNs knows none of 100 tokens nothing is deleted, an alarm says so, and their pushes wait")
+        func massFailureIsGuarded() throws {
+            let flags = ["--hold-delay", "1", "--heartbeat-interval", "0.2"]
+            try GatewayUnderTest.run(certificate: "production", flags: flags) { gateway in
+                try gateway.sql(
+                    """
+                    INSERT INTO device (sdk_app_id, account, installation, token, business_id, environment)
+                    SELECT \(GatewayUnderTest.sdkAppID), 'user-' || number, 'phone-' || number,
+                        sha256(number::text::bytea), 1, 'production'
+                    FROM generate_series(1, 100) AS number
+                    """
+                )
+                try gateway.peer.answer("*", .status(400, "BadDeviceToken", times: 1_000_000))
+                try gateway.send {
+                    $0.recipients = (1...100).map { "user-\($0)" }
+                    $0.laID = nil
+                }
+                try gateway.expectSQL(
+                    "SELECT kind, business_id, environment, what_to_do LIKE '%its pushes wait.' FROM alarms",
+                    "mass_token_failure|1|production|t",
+                )
+                let waiting = "SELECT count(*), min(reason_code) FROM undelivered WHERE account IS NOT NULL"
+                try gateway.expectSQL(waiting, "81|mass_token_failure")
+                // Those that came before so many had failed.
+                try gateway.expectSQL("SELECT outcome, count(*) FROM recent_deliveries GROUP BY 1", "refused|19")
+                #expect(try gateway.sql("SELECT count(*), max(bad_days) FROM device") == "100|0")
+                let plain = try gateway.sql("SELECT DISTINCT reason FROM undelivered WHERE reason_code <> ''")
+                #expect(plain.contains("bundle id"), "\(plain)")
+
+                // Mended, all of it goes out, and the alarm ends.
+                try gateway.peer.answer("*", .status(200, times: 1_000_000))
+                try gateway.expectSQL(
+                    "SELECT outcome, count(*) FROM recent_deliveries GROUP BY 1 ORDER BY 1",
+                    "accepted_by_apns|81\nrefused|19",
+                )
+                try gateway.expectSQL("SELECT kind FROM alarms", "")
+            }
+        }
+
+        @Test("C44: a token unknown everywhere on three days while siblings succeed is quarantined, and told upstream")
+        func unknownTokenIsQuarantined() throws {
+            try GatewayUnderTest.run(certificate: "both") { gateway in
+                let phone = try gateway.register()
+                try gateway.register("bob", phone: "phone-2")
+                for token in [phone.deviceToken, phone.activityToken] {
+                    try gateway.peer.answer(token, .status(400, "BadDeviceToken", times: 1_000_000))
+                }
+                for day in 1...3 {
+                    try gateway.send { $0.recipients = ["bob"] }
+                    try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                    try gateway.send()
+                    try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                    for table in ["device", "live_activity"] {
+                        let days = "SELECT bad_days, quarantined_at IS NOT NULL FROM \(table) WHERE account = 'alice'"
+                        #expect(try gateway.sql(days) == "\(day)|\(day == 3 ? "t" : "f")")
+                        try gateway.sql("UPDATE \(table) SET last_bad_day = last_bad_day - 1")
+                    }
+                }
+                let before = try gateway.peer.pushes().count
+                let key = try gateway.send()
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                _ = try gateway.peer.exactly(before)
+                #expect(
+                    try gateway.sql(
+                        """
+                        SELECT route, fallback, outcome, route_reason FROM recent_deliveries
+                        ORDER BY message_id DESC LIMIT 1
+                        """
+                    ) == "notification|t|nothing_to_send|token_quarantined"
+                )
+                let answer = try gateway.phone("administrator", "GET", "/v1/messages/\(key)")
+                #expect(answer.text.contains("token_quarantined"), "\(answer.text)")
+                let listed = try gateway.phone("alice", "GET", "/v1/registrations").text
+                #expect(listed.matches(of: /"state":"quarantined"/).count == 2, "\(listed)")
+                #expect(listed.contains("token_quarantined"), "\(listed)")
+
+                // A token that comes back works again.
+                for token in [phone.deviceToken, phone.activityToken] {
+                    try gateway.peer.answer(token, .status(200, times: 1_000_000))
+                }
+                try gateway.register("alice", device: phone)
+                try gateway.register("alice", activity: "order-1", phone)
+                try gateway.send { $0.contentState = #"{"step":9}"# }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                #expect(try gateway.peer.exactly(before + 1)[before].token == phone.activityToken)
+                let state = "SELECT bad_days, quarantined_at IS NULL FROM live_activity WHERE account = 'alice'"
+                #expect(try gateway.sql(state) == "0|t")
+            }
+        }
+
+        @Test("C55: a phone that registers another token is pushed to there, and no more at the former")
+        func replacedTokenIsLeft() throws {
+            try GatewayUnderTest.run { gateway in
+                var phone = try gateway.register(laID: nil)
+                phone.deviceToken = TestPhone.token(bytes: 32)
+                try gateway.register("alice", device: phone)
+                try gateway.send { $0.laID = nil }
+                #expect(try gateway.peer.exactly(1)[0].token == phone.deviceToken)
+            }
+        }
+
         private static let spellings: [(String, String?)] = [
             (String(repeating: "a1", count: 54), String(repeating: "a1", count: 54)),
             (String(repeating: "a1", count: 80), String(repeating: "a1", count: 80)),

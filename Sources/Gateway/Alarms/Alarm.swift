@@ -16,6 +16,8 @@ struct Alarm: Sendable, Equatable {
         case apnsUnreachable = "apns_unreachable"
         /// A token belongs to another bundle id than its certificate's.
         case wrongTopic = "wrong_topic"
+        /// APNs knows hardly any token of a bundle id: the bundle id or the environment is wrong.
+        case massTokenFailure = "mass_token_failure"
         /// APNs calls a request faulty: a fault of this program.
         case requestRefused = "request_refused"
         /// A sealed secret or key cannot be opened or used with this master key.
@@ -27,7 +29,7 @@ struct Alarm: Sendable, Equatable {
         var fadesAfterSeconds: Int64? {
             switch self {
             case .signingKeyRefused, .providerTokenRefused, .topicRefused, .apnsUnreachable: nil
-            case .wrongTopic, .requestRefused, .databaseRefused: 3600
+            case .wrongTopic, .massTokenFailure, .requestRefused, .databaseRefused: 3600
             // Seen again each time the configuration is read.
             case .secretNotReadable: 120
             }
@@ -122,7 +124,7 @@ extension Alarm {
                 "the key \(certificate.key.keyID) may not send \(what) to \(certificate.bundleID) \(place): \(reason)"
         case .wrongTopic:
             return "tokens do not belong to \(certificate.bundleID) \(place), \(example)"
-        case .requestRefused, .secretNotReadable, .databaseRefused, .apnsUnreachable:
+        case .requestRefused, .massTokenFailure, .secretNotReadable, .databaseRefused, .apnsUnreachable:
             return "APNs calls pushes faulty \(place): \(reason), \(example)"
         }
     }
@@ -134,6 +136,21 @@ extension Alarm {
             key: Key(kind: .secretNotReadable, sdkAppID: sdkAppID, subject: businessID.map { "\($0)" } ?? "app"),
             businessID: businessID,
             detail: "\(what) cannot be used: \(error)",
+        )
+    }
+
+    /// So many tokens fail that the configuration must be wrong.
+    static func massTokenFailure(in place: TokenFailureBoard.Place, businessID: Int64) -> Alarm {
+        Alarm(
+            key: Key(
+                kind: .massTokenFailure,
+                sdkAppID: place.sdkAppID,
+                subject: "\(place.bundleID)/\(place.environment.rawValue)",
+            ),
+            businessID: businessID,
+            environment: place.environment,
+            detail: "\(TokenFailureGuard.failures) or more different tokens of \(place.bundleID) failed with "
+                + "BadDeviceToken in \(place.environment.rawValue), and hardly a push was accepted",
         )
     }
 

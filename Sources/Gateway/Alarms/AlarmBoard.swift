@@ -16,6 +16,11 @@ public final class AlarmBoard: Sendable {
         change { $0.raise(alarm) }
     }
 
+    /// A fault is over.
+    func end(_ alarm: Alarm) {
+        change { $0.end(alarm) }
+    }
+
     /// What one push says: a fault, that key and topic are in order, or neither.
     func note(_ outcome: APNsOutcome, for attempt: PushAttempt, of message: MessageUnderWay) {
         if case .responded(let response) = outcome, let provesTopic = AlarmBoard.provesTopic(APNsReaction.of(response))

@@ -59,6 +59,15 @@ struct AlarmBook: Sendable, Equatable {
         entries[alarm.key] = entry
     }
 
+    /// What an alarm is about is right again.
+    mutating func end(_ alarm: Alarm) {
+        guard entries[alarm.key] != nil || entries.count < AlarmBook.limit else { return }
+        var entry = entries[alarm.key] ?? Entry(alarm: alarm, isUp: false)
+        entry.isUp = false
+        entry.endIsUnwritten = true
+        entries[alarm.key] = entry
+    }
+
     /// APNs took the key of this destination, and with `provesTopic` a push of this route to its bundle id.
     mutating func keyWasTaken(
         sdkAppID: Int64,

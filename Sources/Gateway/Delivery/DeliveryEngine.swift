@@ -253,6 +253,9 @@ final class DeliveryEngine {
         let now = currentTime
         counters.pushFinished(outcome, acceptedAt: task.message.underWay.receipt.acceptedAt, at: now)
         report(outcome, attempt, task)
+        if case .accepted = PushVerdict.of(outcome) {
+            tokenSucceeded(attempt, task)
+        }
         let action = task.delivery.pushFinished(
             attempt.target,
             outcome,
@@ -261,6 +264,7 @@ final class DeliveryEngine {
             schedule: retrySchedule,
             at: now,
             jitter: Double.random(in: 0...1),
+            suspect: { suspicion(of: $0, task) },
         )
         if let action {
             perform(action, task)
@@ -287,6 +291,52 @@ final class DeliveryEngine {
             )
         default: break
         }
+    }
+
+    // MARK: - Token failures
+
+    private func suspicion(of suspect: SuspectToken, _ task: RecipientTask) -> TokenSuspicion {
+        let certificate = suspect.destination.certificate
+        let sdkAppID = task.message.underWay.order.sdkAppID
+        let judgement = instance.tokenFailures.failed(
+            suspect.token,
+            in: suspect.environments.map { environment in
+                TokenFailureBoard.Place(
+                    sdkAppID: sdkAppID,
+                    bundleID: certificate.bundleID,
+                    environment: environment,
+                )
+            },
+            known: suspect.knownEnvironment,
+            at: .now,
+        )
+        for place in judgement.guarded {
+            instance.alarms.raise(.massTokenFailure(in: place, businessID: certificate.businessID))
+        }
+        for place in judgement.newlyGuarded {
+            logger.error("APNs knows hardly any token of the app; its pushes wait", logFields(of: place))
+        }
+        return judgement.suspicion
+    }
+
+    private func tokenSucceeded(_ attempt: PushAttempt, _ task: RecipientTask) {
+        let certificate = attempt.destination.certificate
+        let place = TokenFailureBoard.Place(
+            sdkAppID: task.message.underWay.order.sdkAppID,
+            bundleID: certificate.bundleID,
+            environment: attempt.destination.environment,
+        )
+        if instance.tokenFailures.succeeded(attempt.token, in: place, at: .now) {
+            instance.alarms.end(.massTokenFailure(in: place, businessID: certificate.businessID))
+            logger.info("APNs knows tokens of the app again", logFields(of: place))
+        }
+    }
+
+    private func logFields(of place: TokenFailureBoard.Place) -> KeyValuePairs<String, LogValue> {
+        [
+            "app": .integer(place.sdkAppID), "bundle_id": .string(place.bundleID),
+            "environment": .string(place.environment.rawValue),
+        ]
     }
 
     // MARK: - Claims and look-ups

@@ -15,6 +15,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         case paced
         /// An `end` was claimed before, and the message came within a minute of it.
         case activityEnded = "activity_ended"
+        /// APNs did not know its token on three days.
+        case quarantined
         /// Ended earlier, or its 8 (update) or 12 (end) hours are over.
         case notLive = "not_live"
     }
@@ -37,6 +39,8 @@ public struct ClaimedActivity: Sendable, Equatable {
     public var sendableFrom: UnixTime?
     /// Whether the phone had its hour's share of pushes of priority 10.
     public var isBudgetSpent: Bool
+    /// Whether days are counted on which APNs did not know the token.
+    public var hasBadDays: Bool
 
     /// Makes a claim's answer for one registration.
     public init(
@@ -49,6 +53,7 @@ public struct ClaimedActivity: Sendable, Equatable {
         startedAt: UnixTime,
         sendableFrom: UnixTime? = nil,
         isBudgetSpent: Bool = false,
+        hasBadDays: Bool = false,
     ) {
         self.verdict = verdict
         self.installation = installation
@@ -59,6 +64,7 @@ public struct ClaimedActivity: Sendable, Equatable {
         self.startedAt = startedAt
         self.sendableFrom = sendableFrom
         self.isBudgetSpent = isBudgetSpent
+        self.hasBadDays = hasBadDays
     }
 }
 
@@ -80,6 +86,10 @@ public struct FoundDevice: Sendable, Equatable {
     public var language: String?
     /// The number for the icon after this message was counted; nil where the message does not change it.
     public var badge: Int64?
+    /// Whether days are counted on which APNs did not know the token.
+    public var hasBadDays: Bool
+    /// Whether there were three of them: nothing is sent to it.
+    public var isQuarantined: Bool
 
     /// Makes a device as found.
     public init(
@@ -91,6 +101,8 @@ public struct FoundDevice: Sendable, Equatable {
         deniesNotifications: Bool,
         language: String? = nil,
         badge: Int64? = nil,
+        hasBadDays: Bool = false,
+        isQuarantined: Bool = false,
     ) {
         self.installation = installation
         self.token = token
@@ -100,5 +112,7 @@ public struct FoundDevice: Sendable, Equatable {
         self.deniesNotifications = deniesNotifications
         self.language = language
         self.badge = badge
+        self.hasBadDays = hasBadDays
+        self.isQuarantined = isQuarantined
     }
 }

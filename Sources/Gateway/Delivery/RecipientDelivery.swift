@@ -34,6 +34,7 @@ struct RecipientDelivery: Sendable {
         var sentAt: UnixTime
         var otherDestinations: ArraySlice<PushDestination>
         var knownEnvironment: APNsEnvironment?
+        var hasBadDays: Bool
     }
 
     init(progress: RecipientProgress = .none) {
@@ -63,7 +64,9 @@ struct RecipientDelivery: Sendable {
         at now: UnixTime,
     ) -> Action {
         var attempts: [PushAttempt] = []
-        for registration in found where registration.verdict != .notLive {
+        let found = found.filter { $0.verdict != .notLive }
+        let live = found.filter { $0.verdict != .quarantined }
+        for registration in live {
             guard let index = target(.activity, registration.installation, registration.token, at: now) else {
                 // Claimed only for another phone's sake: the state did not go there again.
                 if registration.verdict == .claimed, !isAccepted(registration.installation) {
@@ -79,11 +82,13 @@ struct RecipientDelivery: Sendable {
                 let until = registration.sendableFrom ?? now
                 progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.paced)
             case .claimed: attempts.append(contentsOf: begin(index, registration, message, now))
-            case .notLive: break
+            case .notLive, .quarantined: break
             }
         }
-        cancelGone(.activity, except: found.filter { $0.verdict != .notLive }.map(\.installation))
-        return attempts.isEmpty ? resolve(of: message, at: now) : .push(attempts)
+        cancelGone(.activity, except: live.map(\.installation))
+        guard attempts.isEmpty else { return .push(attempts) }
+        let missing = found.isEmpty ? "activity_not_registered" : "activity_token_quarantined"
+        return resolve(of: message, at: now, missing: missing)
     }
 
     /// The recipient's devices.
@@ -93,7 +98,9 @@ struct RecipientDelivery: Sendable {
         for device in found {
             guard let index = target(.device, device.installation, device.token, at: now) else { continue }
             let translation = notification.translation(for: device.language)
-            if notification.isSilent {
+            if device.isQuarantined {
+                settle(index, as: .nothingToSend, reason: "token_quarantined")
+            } else if notification.isSilent {
                 // Nobody sees it, so neither the permission to notify nor an app in front is in its way.
                 attempts.append(contentsOf: begin(index, device, nil, message, now))
             } else if device.deniesNotifications {
@@ -116,6 +123,7 @@ struct RecipientDelivery: Sendable {
     ///   - outcome: what the client reported.
     ///   - payloadBytes: size of the body that was sent.
     ///   - jitter: 0 to 1, for the time of the next attempt.
+    ///   - suspect: asked what it means that all environments in which the token was tried answered BadDeviceToken.
     /// - Returns: nil while other pushes of the recipient are under way.
     mutating func pushFinished(
         _ index: Int,
@@ -125,6 +133,7 @@ struct RecipientDelivery: Sendable {
         schedule: RetrySchedule,
         at now: UnixTime,
         jitter: Double,
+        suspect: (SuspectToken) -> TokenSuspicion,
     ) -> Action? {
         guard let pushed = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
             return nil
@@ -137,6 +146,9 @@ struct RecipientDelivery: Sendable {
             let environment = pushed.attempt.destination.environment
             if environment != pushed.knownEnvironment {
                 correct(pushed, .rememberEnvironment(environment))
+            }
+            if pushed.hasBadDays {
+                correct(pushed, .forgetBadDays)
             }
             if pushed.attempt.kind == .activity, message.order.activity?.content.event == .end {
                 // Not by token: the phone may have rotated it while the push was under way.
@@ -155,7 +167,19 @@ struct RecipientDelivery: Sendable {
                 progress.targets[index].refusedIn = pushed.attempt.destination.environment
                 return .push([next.attempt])
             }
-            settle(index, as: .refused)
+            switch suspect(SuspectToken(pushed.attempt, pushed.knownEnvironment, progress.targets[index].refusedIn)) {
+            case .configurationFault:
+                // Once it is mended, the first environment may be the right one.
+                progress.targets[index].refusedIn = nil
+                let attempts = progress.targets[index].attempts
+                let delay = max(schedule.holdDelay, schedule.delay(afterAttempts: attempts, jitter: jitter))
+                wait(index, until: now + delay, because: "mass_token_failure")
+            case .tokenFault:
+                settle(index, as: .refused)
+                correct(pushed, .badDay(registeredUntil: pushed.sentAt))
+            case .unproven:
+                settle(index, as: .refused)
+            }
         case .refused:
             settle(index, as: .refused)
         case .hold:
@@ -204,7 +228,13 @@ struct RecipientDelivery: Sendable {
     // MARK: - Resolution
 
     /// Decides once no push is under way.
-    private mutating func resolve(of message: MessageUnderWay, at now: UnixTime) -> Action {
+    ///
+    /// - Parameter missing: why the recipient has no activity to push to, where that is so.
+    private mutating func resolve(
+        of message: MessageUnderWay,
+        at now: UnixTime,
+        missing: String = "activity_not_registered",
+    ) -> Action {
         if let (until, reason) = earliestWaiting() {
             if reason == RecipientDelivery.paced { return .startAgain(at: min(until, message.deadline)) }
             return .settle(
@@ -218,7 +248,7 @@ struct RecipientDelivery: Sendable {
         let allAreLost = activityPushes.allSatisfy(\.isLostActivityPush)
         switch progress.stage {
         case .activity where activityPushes.isEmpty:
-            enterNotificationStage(because: "activity_not_registered")
+            enterNotificationStage(because: missing)
             return lookUpDevices(of: message)
         case .activity:
             guard allAreLost else { return finish(of: message, adding: nil) }
@@ -335,8 +365,8 @@ struct RecipientDelivery: Sendable {
         progress.targets[index].priorityReason = reason
         let event = instruction.content.event
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
-        let token = registration.token
-        let attempts = begin(index, token, registration.businessID, registration.environment, message, now) {
+        let token = TokenToTry(registration)
+        let attempts = begin(index, token, message, now) {
             PushAttempt(
                 target: index,
                 installation: registration.installation,
@@ -366,7 +396,7 @@ struct RecipientDelivery: Sendable {
         // A retry shows the number of the first attempt, whatever was counted since.
         let badge = progress.targets[index].badge ?? device.badge
         progress.targets[index].badge = badge
-        return begin(index, device.token, device.businessID, device.environment, message, now) {
+        return begin(index, TokenToTry(device), message, now) {
             PushAttempt(
                 target: index,
                 installation: device.installation,
@@ -385,14 +415,16 @@ struct RecipientDelivery: Sendable {
 
     private mutating func begin(
         _ index: Int,
-        _ token: PushToken,
-        _ businessID: Int64,
-        _ known: APNsEnvironment?,
+        _ token: TokenToTry,
         _ message: MessageUnderWay,
         _ now: UnixTime,
         attempt: (PushDestination) -> PushAttempt,
     ) -> [PushAttempt] {
-        let candidates = PushDestination.candidates(businessID: businessID, known: known, in: message.certificates)
+        let candidates = PushDestination.candidates(
+            businessID: token.businessID,
+            known: token.environment,
+            in: message.certificates,
+        )
         // One that refused the token for good is not asked again while the other has not answered.
         let open = candidates.filter { $0.environment != progress.targets[index].refusedIn }
         let destinations = open.isEmpty ? candidates : open
@@ -407,7 +439,8 @@ struct RecipientDelivery: Sendable {
             attempt: attempt,
             sentAt: now,
             otherDestinations: destinations.dropFirst(),
-            knownEnvironment: known,
+            knownEnvironment: token.environment,
+            hasBadDays: token.hasBadDays,
         )
         return [attempt]
     }
@@ -456,8 +489,8 @@ struct RecipientDelivery: Sendable {
         }
     }
 
-    private mutating func wait(_ index: Int, until: UnixTime) {
-        let reason = progress.targets[index].statusReason ?? "no_answer"
+    private mutating func wait(_ index: Int, until: UnixTime, because reason: String? = nil) {
+        let reason = reason ?? progress.targets[index].statusReason ?? "no_answer"
         progress.targets[index].state = .waiting(until: until, reason: reason)
     }
 
@@ -538,5 +571,24 @@ struct RecipientDelivery: Sendable {
     private mutating func takeCorrections() -> [RegistrationCorrection] {
         defer { corrections = [] }
         return corrections
+    }
+}
+
+/// What the choice of a destination needs of a registration.
+private struct TokenToTry {
+    let businessID: Int64
+    let environment: APNsEnvironment?
+    let hasBadDays: Bool
+
+    init(_ activity: ClaimedActivity) {
+        businessID = activity.businessID
+        environment = activity.environment
+        hasBadDays = activity.hasBadDays
+    }
+
+    init(_ device: FoundDevice) {
+        businessID = device.businessID
+        environment = device.environment
+        hasBadDays = device.hasBadDays
     }
 }

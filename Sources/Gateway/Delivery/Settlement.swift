@@ -30,6 +30,11 @@ public struct RegistrationCorrection: Sendable, Equatable {
         case rememberEnvironment(APNsEnvironment)
         /// APNs did not accept the state of this message, or nobody knows.
         case stateNotAccepted
+        /// Every environment answered BadDeviceToken while pushes to other tokens of the app were accepted: the UTC day
+        /// counts against the token, unless it was registered again after this time. The third day quarantines it.
+        case badDay(registeredUntil: UnixTime)
+        /// A push was accepted: no day counts against the token any more.
+        case forgetBadDays
         /// APNs accepted the `end` of this message.
         case endAccepted
         /// The claimed `end` of this message will not be sent any more.

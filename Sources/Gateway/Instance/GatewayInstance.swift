@@ -35,6 +35,8 @@ public final class GatewayInstance: Sendable {
     let configuration: Configuration
     /// What this process noticed that a person must act on.
     public let alarms = AlarmBoard()
+    /// Where so many tokens fail that the configuration must be wrong.
+    let tokenFailures = TokenFailureBoard()
     /// For people: host name and process id.
     let host: String
     private let logger: Logger

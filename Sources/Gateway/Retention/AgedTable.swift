@@ -8,10 +8,15 @@ struct AgedTable: Sendable {
         AgedTable(name: "registration_transfer", condition: "transferred_at < now() - $1 * interval '1 day'"),
         // What a late registration is compared with; the functions look back no further, whatever the flag says.
         AgedTable(name: "registration_clear", condition: "cleared_at < now() - interval '24 hours'"),
+        // Registered again, a quarantined token is tried again; after these days nobody has.
+        AgedTable(name: "device", condition: "quarantined_at < now() - interval '7 days'"),
         // Over after 12 hours: nothing is sent to it any more, and most phones never clear it.
         AgedTable(
             name: "live_activity",
-            condition: "greatest(started_at, registered_at) < now() - $1 * interval '1 day'"
+            condition: """
+                (greatest(started_at, registered_at) < now() - $1 * interval '1 day'
+                OR quarantined_at < now() - interval '7 days')
+                """
         ),
         AgedTable(
             name: "alarm",

@@ -16,9 +16,10 @@ extension DeliveryStore {
     /// The devices of accounts, each with the number for its icon: the message is counted in the same statement,
     /// whatever lane or process asks.
     ///
-    /// Not counted are devices that get no notification now, because the app is in front or the person denied
-    /// notifications, those that are `excepted`, and those for which the message was counted before by the device's own
-    /// memory of the last messages, which holds after a process died. They answer with the number as it is.
+    /// Not counted are devices that get no notification now, because the app is in front, the person denied
+    /// notifications or the token is quarantined, those that are `excepted`, and those for which the message was counted
+    /// before by the device's own memory of the last messages, which holds after a process died. They answer with the
+    /// number as it is.
     ///
     /// No two of one call may concern the same account, since an UPDATE changes a row once.
     ///
@@ -36,11 +37,13 @@ extension DeliveryStore {
                     SELECT asked.position, asked.message_id, asked.badge_set, asked.badge_add, device.sdk_app_id,
                         device.account, device.installation, device.token, device.business_id, device.environment,
                         device.foreground_until, coalesce(device.notification_permission = 'denied', false) AS denied,
-                        device.language, device.badge,
+                        device.language, device.badge, device.bad_days > 0 AS has_bad_days,
+                        device.quarantined_at IS NOT NULL AS is_quarantined,
                         device.notification_permission IS DISTINCT FROM 'denied'
                             AND coalesce(device.foreground_until <= $7::timestamptz, true)
                             AND device.installation <> ALL (string_to_array(asked.excepted, '/'))
-                            AND asked.message_id <> ALL (device.badge_messages) AS counts
+                            AND asked.message_id <> ALL (device.badge_messages)
+                            AND device.quarantined_at IS NULL AS counts
                     FROM asked
                     JOIN device USING (sdk_app_id, account)
                     -- The order of keys, as everywhere: see the claim.
@@ -55,12 +58,12 @@ extension DeliveryStore {
                         AND device.installation = found.installation
                     RETURNING found.position, device.installation, device.token, device.business_id,
                         device.environment, device.foreground_until, found.denied, device.language,
-                        device.badge::bigint
+                        device.badge::bigint, found.has_bad_days, found.is_quarantined
                 )
                 SELECT * FROM counted
                 UNION ALL
                 SELECT position, installation, token, business_id, environment, foreground_until, denied, language,
-                    coalesce(badge_set, badge)
+                    coalesce(badge_set, badge), has_bad_days, is_quarantined
                 FROM found WHERE NOT counts
                 """,
                 [

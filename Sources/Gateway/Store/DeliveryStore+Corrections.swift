@@ -7,6 +7,8 @@ extension DeliveryStore {
         var forgotten: [DeliveryTarget.Kind: Corrected] = [:]
         var environments: [DeliveryTarget.Kind: Corrected] = [:]
         var unaccepted = Corrected()
+        var badDays: [DeliveryTarget.Kind: Corrected] = [:]
+        var goodDays: [DeliveryTarget.Kind: Corrected] = [:]
         var ended = Corrected()
         var givenUp = Corrected()
         for entry in entries {
@@ -18,12 +20,16 @@ extension DeliveryStore {
                     environments[correction.kind, default: Corrected()]
                         .append(entry, correction, text: environment.rawValue)
                 case .stateNotAccepted: unaccepted.append(entry, correction)
+                case .badDay(let until):
+                    badDays[correction.kind, default: Corrected()].append(entry, correction, time: until)
+                case .forgetBadDays:
+                    goodDays[correction.kind, default: Corrected()].append(entry, correction)
                 case .endAccepted: ended.append(entry, correction)
                 case .endGivenUp: givenUp.append(entry, correction)
                 }
             }
         }
-        var statements = locks(forgotten, environments)
+        var statements = locks([forgotten, environments, badDays, goodDays])
         if let forgotten = forgotten[.device] {
             statements.append(
                 PostgresStatement(
@@ -98,6 +104,74 @@ extension DeliveryStore {
                 )
             )
         }
+        if let badDays = badDays[.device] {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE device SET
+                        bad_days = counted.days, last_bad_day = counted.today,
+                        quarantined_at = CASE WHEN counted.days >= 3 THEN clock_timestamp() END
+                    FROM (
+                        SELECT device.sdk_app_id, device.token, today.day AS today,
+                            least(device.bad_days + (device.last_bad_day IS DISTINCT FROM today.day)::integer, 3) AS days
+                        FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS bad (sdk_app_id, token, until)
+                        JOIN device USING (sdk_app_id, token)
+                        CROSS JOIN (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS day) AS today
+                        WHERE device.registered_at <= bad.until AND device.quarantined_at IS NULL
+                    ) AS counted
+                    WHERE device.sdk_app_id = counted.sdk_app_id AND device.token = counted.token
+                    """,
+                    badDays.tokensAndTimes,
+                )
+            )
+        }
+        if let badDays = badDays[.activity] {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE live_activity AS activity SET
+                        bad_days = counted.days, last_bad_day = counted.today,
+                        quarantined_at = CASE WHEN counted.days >= 3 THEN clock_timestamp() END
+                    FROM (
+                        SELECT activity.sdk_app_id, activity.token, today.day AS today,
+                            least(activity.bad_days + (activity.last_bad_day IS DISTINCT FROM today.day)::integer, 3) AS days
+                        FROM unnest($1::bigint[], $2::bytea[], $3::timestamptz[]) AS bad (sdk_app_id, token, until)
+                        JOIN live_activity AS activity USING (sdk_app_id, token)
+                        CROSS JOIN (SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date AS day) AS today
+                        WHERE activity.registered_at <= bad.until AND activity.quarantined_at IS NULL
+                    ) AS counted
+                    WHERE activity.sdk_app_id = counted.sdk_app_id AND activity.token = counted.token
+                    """,
+                    badDays.tokensAndTimes,
+                )
+            )
+        }
+        // After the bad days: a token that one push of the batch reached works.
+        if let goodDays = goodDays[.device] {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE device SET bad_days = 0, last_bad_day = NULL, quarantined_at = NULL
+                    FROM unnest($1::bigint[], $2::bytea[]) AS good (sdk_app_id, token)
+                    WHERE device.sdk_app_id = good.sdk_app_id AND device.token = good.token AND device.bad_days > 0
+                    """,
+                    goodDays.tokensOnly,
+                )
+            )
+        }
+        if let goodDays = goodDays[.activity] {
+            statements.append(
+                PostgresStatement(
+                    """
+                    UPDATE live_activity AS activity SET bad_days = 0, last_bad_day = NULL, quarantined_at = NULL
+                    FROM unnest($1::bigint[], $2::bytea[]) AS good (sdk_app_id, token)
+                    WHERE activity.sdk_app_id = good.sdk_app_id AND activity.token = good.token
+                        AND activity.bad_days > 0
+                    """,
+                    goodDays.tokensOnly,
+                )
+            )
+        }
         if !ended.isEmpty {
             statements.append(
                 PostgresStatement(
@@ -135,12 +209,9 @@ extension DeliveryStore {
     /// Locks the rows that corrections find by their token in the order of keys, devices first, as the claim and the
     /// registration functions do. Found by token they would be locked in any order, and two lanes that settle pushes
     /// to the same phones would wait for each other in a circle.
-    private func locks(
-        _ forgotten: [DeliveryTarget.Kind: Corrected],
-        _ environments: [DeliveryTarget.Kind: Corrected],
-    ) -> [PostgresStatement] {
+    private func locks(_ corrected: [[DeliveryTarget.Kind: Corrected]]) -> [PostgresStatement] {
         var statements: [PostgresStatement] = []
-        let devices = Corrected(forgotten[.device], environments[.device])
+        let devices = Corrected(corrected.map { $0[.device] })
         if !devices.isEmpty {
             statements.append(
                 PostgresStatement(
@@ -153,7 +224,7 @@ extension DeliveryStore {
                 )
             )
         }
-        let activities = Corrected(forgotten[.activity], environments[.activity])
+        let activities = Corrected(corrected.map { $0[.activity] })
         if !activities.isEmpty {
             statements.append(
                 PostgresStatement(
@@ -174,7 +245,7 @@ extension DeliveryStore {
     private struct Corrected {
         private var rows: [(entry: Entry, correction: RegistrationCorrection, time: UnixTime?, text: String?)] = []
 
-        init(_ parts: Corrected?...) {
+        init(_ parts: [Corrected?] = []) {
             rows = parts.flatMap { $0?.rows ?? [] }
         }
 

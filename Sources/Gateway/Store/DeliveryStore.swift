@@ -162,6 +162,7 @@ final class DeliveryStore {
                         least(activity.last_sent_at, clock_timestamp()) + $12::bigint * interval '1 microsecond'
                             AS sendable_from,
                         CASE
+                            WHEN activity.quarantined_at IS NOT NULL THEN 'quarantined'
                             WHEN activity.end_message = asked.message_id AND activity.ended_at IS NULL THEN 'claimed'
                             WHEN activity.end_message IS NOT NULL THEN
                                 CASE WHEN activity.ended_at IS NULL
@@ -238,7 +239,8 @@ final class DeliveryStore {
                         AND activity.installation = found.installation
                     RETURNING found.position, 'claimed' AS verdict, activity.installation, activity.token,
                         activity.business_id, activity.environment, activity.last_timestamp, activity.started_at,
-                        NULL::timestamptz AS sendable_from, budget.is_spent
+                        NULL::timestamptz AS sendable_from, budget.is_spent,
+                        activity.bad_days > 0
                 ), noted AS (
                     -- Whoever comes next sees that a newer one waits, or has nothing to add, in whatever lane or process.
                     UPDATE live_activity AS activity SET
@@ -251,7 +253,7 @@ final class DeliveryStore {
                 SELECT * FROM claimed
                 UNION ALL
                 SELECT position, verdict, installation, token, business_id, environment, 0, started_at, sendable_from,
-                    false
+                    false, false
                 FROM found WHERE verdict <> 'claimed'
                 """,
                 [
@@ -290,6 +292,7 @@ final class DeliveryStore {
                     startedAt: UnixTime(microseconds: try row.timestampMicroseconds(7)),
                     sendableFrom: try row.timestampMicrosecondsOrNil(8).map(UnixTime.init(microseconds:)),
                     isBudgetSpent: try row.boolean(9),
+                    hasBadDays: try row.boolean(10),
                 )
             )
         }
@@ -305,7 +308,7 @@ final class DeliveryStore {
                 """
                 SELECT asked.position, device.installation, device.token, device.business_id, device.environment,
                     device.foreground_until, coalesce(device.notification_permission = 'denied', false),
-                    device.language, NULL::bigint
+                    device.language, NULL::bigint, device.bad_days > 0, device.quarantined_at IS NOT NULL
                 FROM unnest($1::bigint[], $2::text[]) WITH ORDINALITY AS asked (sdk_app_id, account, position)
                 JOIN device USING (sdk_app_id, account)
                 """,
@@ -318,7 +321,7 @@ final class DeliveryStore {
 
 extension FoundDevice {
     /// Reads the answer of a look-up: position, installation, token, certificate, environment, foreground, denial,
-    /// language, badge.
+    /// language, badge, whether days count against it, quarantine.
     static func read(_ result: PostgresResult, count: Int) throws(PostgresError) -> [[FoundDevice]] {
         var found = [[FoundDevice]](repeating: [], count: count)
         for row in result.rows {
@@ -335,6 +338,8 @@ extension FoundDevice {
                     deniesNotifications: try row.boolean(6),
                     language: try row.textOrNil(7),
                     badge: try row.integerOrNil(8),
+                    hasBadDays: try row.boolean(9),
+                    isQuarantined: try row.boolean(10),
                 )
             )
         }

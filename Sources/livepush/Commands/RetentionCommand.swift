@@ -7,7 +7,8 @@ enum RetentionCommand: Command {
     static let summary = "remove what is older than some days; run it once a day"
     static let discussion = """
         Drops the partitions of message and delivery of days that are over for longer than --days, and deletes old rows of
-        live_activity (of activities that are over), registration_transfer, registration_clear and alarm. Whoever reads or writes goes on meanwhile. Run it as the role
+        live_activity (of activities that are over), registration_transfer, registration_clear and alarm, and registrations
+        whose token was quarantined more than 7 days ago. Whoever reads or writes goes on meanwhile. Run it as the role
         that ran `livepush migrate`, which owns the tables. Prints one line for each thing it did:
 
           dropped    the tables of a day

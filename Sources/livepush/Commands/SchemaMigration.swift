@@ -31,6 +31,7 @@ struct SchemaMigration: Sendable {
             name: "0008_registration_import.sql",
             file: PackageResources._008_registration_import_sql,
         ),
+        SchemaMigration(version: 9, name: "0009_token_hygiene.sql", file: PackageResources._009_token_hygiene_sql),
         SchemaMigration(version: 11, name: "0011_pacing.sql", file: PackageResources._011_pacing_sql),
     ]
 

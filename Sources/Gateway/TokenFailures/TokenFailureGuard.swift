@@ -1,0 +1,77 @@
+import EventLoop
+import LiveActivity
+
+/// Tells a wrong configuration from wrong tokens, for one bundle id of one app in one environment: a value without I/O.
+///
+/// One wrong bundle id or environment makes APNs answer BadDeviceToken for every token. So many different tokens that
+/// fail in so short a time, with hardly a success among them, are taken for that. It looks at the time that the last
+/// failures took, not at a fixed one, so that an app that sent a million pushes a minute ago is guarded as soon as it
+/// breaks.
+struct TokenFailureGuard: Sendable, Equatable {
+    /// How many different tokens must have failed.
+    static let failures = 20
+    /// In how short a time.
+    static let window: Duration = .seconds(600)
+    /// The guard is up while fewer than one of so many answers is a success.
+    static let answersPerSuccess = 10
+    /// Without any failure for so long the guard goes down: nothing waits for it any more.
+    static let rest: Duration = .seconds(3600)
+    /// A success is proof of the configuration for so long.
+    static let proof: Duration = .seconds(3600)
+
+    private struct Failure: Sendable, Equatable {
+        var token: PushToken
+        var at: MonotonicTime
+        /// How many pushes had been accepted before.
+        var successesBefore: Int64
+    }
+
+    /// The newest failures of different tokens, oldest first, at most ``failures``.
+    private var recent: [Failure] = []
+    private var successes: Int64 = 0
+    private var lastSuccess: MonotonicTime?
+    private(set) var isUp = false
+
+    /// A token failed in every environment that it was tried in.
+    ///
+    /// - Returns: whether the guard goes up with it.
+    mutating func failed(_ token: PushToken, at now: MonotonicTime) -> Bool {
+        if let last = recent.last, now - last.at >= TokenFailureGuard.rest {
+            isUp = false
+        }
+        recent.removeAll { $0.token == token }
+        recent.append(Failure(token: token, at: now, successesBefore: successes))
+        if recent.count > TokenFailureGuard.failures {
+            recent.removeFirst()
+        }
+        guard recent.count == TokenFailureGuard.failures, let first = recent.first else { return false }
+        guard !isUp, now - first.at <= TokenFailureGuard.window, successesAreRare else { return false }
+        isUp = true
+        return true
+    }
+
+    /// APNs accepted a push.
+    ///
+    /// - Returns: whether the guard goes down with it.
+    mutating func succeeded(_ token: PushToken, at now: MonotonicTime) -> Bool {
+        successes += 1
+        lastSuccess = now
+        guard !recent.isEmpty else { return false }
+        recent.removeAll { $0.token == token }
+        guard isUp, !successesAreRare else { return false }
+        isUp = false
+        return true
+    }
+
+    /// Whether a push was accepted lately, so that key, bundle id and environment are known to be right.
+    func isProven(at now: MonotonicTime) -> Bool {
+        lastSuccess.map { now - $0 < TokenFailureGuard.proof } ?? false
+    }
+
+    /// Whether hardly a push was accepted since the first of the recent failures.
+    private var successesAreRare: Bool {
+        guard let first = recent.first else { return false }
+        let since = successes - first.successesBefore
+        return since * Int64(TokenFailureGuard.answersPerSuccess) < since + Int64(recent.count)
+    }
+}
