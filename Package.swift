@@ -96,6 +96,7 @@ let package = Package(
                 .embedInCode("Schema/0006_rate_limits.sql"),
                 .embedInCode("Schema/0007_operators.sql"),
                 .embedInCode("Schema/0008_registration_import.sql"),
+                .embedInCode("Schema/0010_provider_tokens.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],
             swiftSettings: settings,

@@ -1,3 +1,4 @@
+import APNs
 import EventLoop
 public import Logging
 import PostgresClient
@@ -35,6 +36,8 @@ public final class GatewayInstance: Sendable {
     let configuration: Configuration
     /// What this process noticed that a person must act on.
     public let alarms = AlarmBoard()
+    /// What APNs refuses, for all lanes.
+    let circuits = ConfigurationCircuits()
     /// For people: host name and process id.
     let host: String
     private let logger: Logger

@@ -31,6 +31,7 @@ struct SchemaMigration: Sendable {
             name: "0008_registration_import.sql",
             file: PackageResources._008_registration_import_sql,
         ),
+        SchemaMigration(version: 10, name: "0010_provider_tokens.sql", file: PackageResources._010_provider_tokens_sql),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {
