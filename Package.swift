@@ -99,6 +99,7 @@ let package = Package(
                 .embedInCode("Schema/0007_operators.sql"),
                 .embedInCode("Schema/0008_registration_import.sql"),
                 .embedInCode("Schema/0009_token_hygiene.sql"),
+                .embedInCode("Schema/0010_provider_tokens.sql"),
                 .embedInCode("Schema/0011_pacing.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],

@@ -63,6 +63,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, registra
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token TO livepush_gateway;
 GRANT SELECT ON registrations TO livepush_gateway;
 GRANT USAGE ON SEQUENCE message_id TO livepush_gateway;
 GRANT EXECUTE ON FUNCTION
@@ -131,3 +132,6 @@ GRANT SELECT (
     sdk_app_id, file, bytes, bytes_done, lines_done, report_bytes, imported, unchanged, kept, refused, started_at,
     updated_at, finished_at
 ) ON registration_import TO livepush_operator;
+GRANT SELECT (
+    team_id, key_id, environment, key_fingerprint, issued_at, minted_by
+) ON provider_token TO livepush_operator;

@@ -18,6 +18,7 @@ public final class APNsClient {
     private let loop: EventLoop
     private let configuration: APNsConfiguration
     private let tokens: ProviderTokenCache
+    private let circuits: ConfigurationCircuits
     private let logger: Logger
     private let tls: TLSContext
     private let counter = RequestCounter()
@@ -30,21 +31,28 @@ public final class APNsClient {
     private var turnEndIsSet = false
     private var isClosed = false
 
+    /// Where provider tokens come from. nil: this process makes its own, which is right for one that sends alone. Pushes
+    /// wait until a token is there; a token that gets old is replaced behind their backs.
+    public var tokenSource: ProviderTokenSource?
+
     /// Opens nothing yet: connections come with the first push of a key.
     ///
     /// - Parameters:
     ///   - loop: the loop of the caller's actor.
     ///   - tokens: shared by all clients of the process.
+    ///   - circuits: shared by all clients of the process.
     /// - Throws: `connectFailed` when the file of certificate authorities cannot be read; the detail names it.
     public init(
         on loop: EventLoop,
         configuration: APNsConfiguration,
         tokens: ProviderTokenCache,
+        circuits: ConfigurationCircuits = ConfigurationCircuits(),
         logger: Logger,
     ) throws(APNsFailure) {
         self.loop = loop
         self.configuration = configuration
         self.tokens = tokens
+        self.circuits = circuits
         self.logger = logger
         self.tls = try TLSContext(caFile: configuration.caFile)
         self.turnEnd = EventLoopTimer(on: loop) { [weak self] in self?.turnEnded() }
@@ -94,6 +102,7 @@ public final class APNsClient {
     /// ends as `unanswered(closed)`, which was not processed.
     public func retire(_ key: APNsSigningKey) {
         for environment in APNsEnvironment.allCases {
+            circuits.forget(key, in: environment)
             guard let pool = pools.removeValue(forKey: PoolKey(key: key, environment: environment)) else { continue }
             retiring.append(pool)
             pool.retire()
@@ -150,12 +159,25 @@ public final class APNsClient {
             configuration: configuration,
             tls: tls,
             tokens: tokens,
+            circuits: circuits.circuits(of: key, in: environment, configuration),
             logger: logger,
             counters: counters,
+            getToken: { [weak self] request, completion in self?.getToken(request, completion) },
             onRetired: { [weak self] pool in self?.retiring.removeAll { $0 === pool } },
         )
         pools[poolKey] = pool
         return pool
+    }
+
+    private func getToken(
+        _ request: ProviderTokenRequest,
+        _ completion: @escaping (Result<IssuedProviderToken, ProviderTokenError>) -> Void,
+    ) {
+        if let tokenSource {
+            tokenSource(request, completion)
+        } else {
+            completion(Result { () throws(ProviderTokenError) in try tokens.mint(request) })
+        }
     }
 
     private func turnEnded() {

@@ -25,21 +25,27 @@ final class APNsConnectionPool: APNsConnection.Owner {
     private let configuration: APNsConfiguration
     private let tls: TLSContext
     private let tokens: ProviderTokenCache
+    private let circuits: KeyCircuits
+    private let getToken: ProviderTokenSource
     private let logger: Logger
     private let counters: APNsCounters
     private let onRetired: (APNsConnectionPool) -> Void
 
     private var connections: [APNsConnection] = []
     private var waiting = PushQueue()
-    private var circuit: ConfigurationCircuit
     private var backOff: ConnectionBackOff
     private var lastFailure: APNsFailure?
     private var isRetired = false
+    private var isGettingToken = false
+    private var isDispatching = false
     private var deadlineTimer: EventLoopTimer?
     private var deadlineIsSet = false
     private var connectTimer: EventLoopTimer?
 
-    /// - Parameter onRetired: called when the last connection has ended after ``retire()``.
+    /// - Parameters:
+    ///   - circuits: shared by the pools of this key in all lanes.
+    ///   - getToken: where provider tokens come from.
+    ///   - onRetired: called when the last connection has ended after ``retire()``.
     init(
         key: APNsSigningKey,
         environment: APNsEnvironment,
@@ -47,8 +53,10 @@ final class APNsConnectionPool: APNsConnection.Owner {
         configuration: APNsConfiguration,
         tls: TLSContext,
         tokens: ProviderTokenCache,
+        circuits: KeyCircuits,
         logger: Logger,
         counters: APNsCounters,
+        getToken: @escaping ProviderTokenSource,
         onRetired: @escaping (APNsConnectionPool) -> Void,
     ) {
         self.key = key
@@ -58,10 +66,11 @@ final class APNsConnectionPool: APNsConnection.Owner {
         self.configuration = configuration
         self.tls = tls
         self.tokens = tokens
+        self.circuits = circuits
+        self.getToken = getToken
         self.logger = logger
         self.counters = counters
         self.onRetired = onRetired
-        self.circuit = ConfigurationCircuit(shortest: configuration.shortestHold, longest: configuration.longestHold)
         self.backOff = ConnectionBackOff(
             shortest: configuration.shortestReconnectDelay,
             longest: configuration.longestReconnectDelay,
@@ -89,7 +98,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
             return
         }
         let now = MonotonicTime.now
-        if !circuit.isClosed {
+        if !circuits.areClosed {
             holdWaiting(at: now)
         }
         submitWaiting(at: now)
@@ -99,22 +108,12 @@ final class APNsConnectionPool: APNsConnection.Owner {
     }
 
     private func submitWaiting(at now: MonotonicTime) {
-        var token: ProviderTokenCache.Token?
+        guard !waiting.isEmpty, connections.isEmpty || freestConnection() != nil else { return }
+        // Also before there is a connection: the two take their time at the same time.
+        guard let token = currentToken() else { return }
         while let connection = freestConnection(), let push = waiting.popFirst() {
-            do throws(ProviderTokenError) {
-                let current: ProviderTokenCache.Token
-                if let token {
-                    current = token
-                } else {
-                    current = try tokens.token(of: key, in: environment)
-                }
-                token = current
-                if !connection.submit(push, token: current, at: now) {
-                    waiting.putBack(push)
-                }
-            } catch {
-                logger.error("no provider token", ["key": name, "error": .describing(error)])
-                hold([push] + waiting.takeAll(), because: APNsHold.tokenNotSigned)
+            if !connection.submit(push, token: token, at: now) {
+                waiting.putBack(push)
             }
         }
         // A copy: a connection that ends while it is flushed leaves the array.
@@ -163,26 +162,81 @@ final class APNsConnectionPool: APNsConnection.Owner {
         connection.connect()
     }
 
+    // MARK: - Provider token
+
+    /// The token to send now; nil while there is none. Sees to it that one comes, before the present one is too old.
+    private func currentToken() -> ProviderTokenCache.Token? {
+        let answer = tokens.lookUp(key, in: environment)
+        guard let request = answer.request, !isGettingToken else { return answer.token }
+        isGettingToken = true
+        isDispatching = true
+        getToken(request) { [weak self] result in self?.tokenCame(result, for: request) }
+        isDispatching = false
+        return isGettingToken ? answer.token : tokens.lookUp(key, in: environment).token
+    }
+
+    private func tokenCame(_ result: Result<IssuedProviderToken, ProviderTokenError>, for request: ProviderTokenRequest)
+    {
+        isGettingToken = false
+        switch result {
+        case .success(let token):
+            tokens.store(token, for: request)
+            // Else it came at once, and who asked goes on.
+            if !isDispatching {
+                dispatch()
+            }
+        case .failure(let error):
+            logger.warning("no provider token", ["key": name, "error": .describing(error)])
+            guard tokens.lookUp(key, in: environment).token == nil else { return }
+            switch error {
+            case .notSigned:
+                hold(waiting.takeAll(), APNsHold(reason: APNsHold.tokenNotSigned))
+            case .unavailable(let cause):
+                fail(waiting.takeAll(), APNsFailure(.providerTokenUnavailable, detail: cause))
+            }
+        }
+    }
+
     // MARK: - Holding
 
     private func holdWaiting(at now: MonotonicTime) {
-        switch circuit.admission(at: now) {
+        guard !waiting.isEmpty else { return }
+        switch circuits.admit(.key, at: now) {
         case .everything:
             break
         case .nothing(let reason):
-            hold(waiting.take { !$0.isProbe }, because: reason)
+            hold(waiting.take { !$0.probes.contains(.key) }, APNsHold(reason: reason))
         case .probe(let reason):
-            guard let probe = waiting.popFirst() else { return }
+            guard let probe = waiting.popFirst() else { break }
             let rest = waiting.takeAll()
-            probe.isProbe = true
-            circuit.probeStarted()
+            probe.probes.append(.key)
             waiting.putBack(probe)
-            hold(rest, because: reason)
+            hold(rest, APNsHold(reason: reason))
+        }
+        for topic in circuits.openTopics {
+            holdWaiting(to: topic, at: now)
+        }
+    }
+
+    private func holdWaiting(to topic: String, at now: MonotonicTime) {
+        var meant = waiting.take { $0.probes.isEmpty && $0.request.topic == topic }[...]
+        guard !meant.isEmpty else { return }
+        switch circuits.admit(.topic(topic), at: now) {
+        case .everything:
+            meant.forEach { waiting.putBack($0) }
+        case .nothing(let reason):
+            hold(Array(meant), APNsHold(reason: reason, isAboutTopic: true))
+        case .probe(let reason):
+            if let probe = meant.popFirst() {
+                probe.probes.append(.topic(topic))
+                waiting.putBack(probe)
+            }
+            hold(Array(meant), APNsHold(reason: reason, isAboutTopic: true))
         }
     }
 
     private func refuseKey(_ reason: String) {
-        if circuit.refused(reason: reason, at: .now) {
+        if circuits.refused(.key, reason: reason, at: .now) {
             logger.error(
                 "APNs refuses the signing key, its pushes are held",
                 ["key": name, "reason": .string(reason)],
@@ -190,6 +244,15 @@ final class APNsConnectionPool: APNsConnection.Owner {
         }
         // Apple: after a revoked key all connections are to be closed.
         drainConnections(because: reason)
+    }
+
+    private func refuseTopic(_ topic: String, _ reason: String) {
+        if circuits.refused(.topic(topic), reason: reason, at: .now) {
+            logger.error(
+                "APNs refuses pushes of the signing key to a topic, they are held",
+                ["key": name, "topic": .string(topic), "reason": .string(reason)],
+            )
+        }
     }
 
     private func drainConnections(because reason: String) {
@@ -201,8 +264,8 @@ final class APNsConnectionPool: APNsConnection.Owner {
     // MARK: - Outcomes
 
     private func finish(_ push: PendingPush, _ outcome: APNsOutcome) {
-        if push.isProbe {
-            circuit.probeEndedWithoutAnswer(at: .now)
+        for probe in push.probes {
+            circuits.probeEndedWithoutAnswer(probe, at: .now)
         }
         counters.finished(outcome, in: environment)
         push.complete(outcome)
@@ -214,9 +277,9 @@ final class APNsConnectionPool: APNsConnection.Owner {
         }
     }
 
-    private func hold(_ pushes: [PendingPush], because reason: String) {
+    private func hold(_ pushes: [PendingPush], _ hold: APNsHold) {
         for push in pushes {
-            finish(push, .held(APNsHold(reason: reason)))
+            finish(push, .held(hold))
         }
     }
 
@@ -234,13 +297,20 @@ final class APNsConnectionPool: APNsConnection.Owner {
         counters.answered(push, response, in: environment)
         let reaction = APNsReaction.of(response)
         switch reaction {
-        case .accepted, .tokenDead, .suspectToken, .wrongTopic, .payloadTooLarge, .tooManyRequests, .requestFault:
+        case .accepted, .tokenDead:
+            keyWasAccepted(on: connection)
+            topicWasAccepted(push.request.topic)
+        case .suspectToken, .wrongTopic, .payloadTooLarge, .tooManyRequests, .requestFault:
             keyWasAccepted(on: connection)
         case .configurationFault:
-            if let reason = response.reason, APNsReaction.refusesKey(reason) {
+            let reason = response.reason ?? "status \(response.status)"
+            if APNsReaction.refusesKey(reason) {
                 refuseKey(reason)
-            } else if response.status == 400 {
-                keyWasAccepted(on: connection)
+            } else {
+                if response.status == 400 {
+                    keyWasAccepted(on: connection)
+                }
+                refuseTopic(push.request.topic, reason)
             }
         case .serverError:
             break
@@ -264,20 +334,21 @@ final class APNsConnectionPool: APNsConnection.Owner {
             backOff.succeeded()
             lastFailure = nil
         }
-        if !circuit.isClosed {
-            circuit.accepted()
+        if !circuits.areClosed, circuits.accepted(.key) {
             logger.info("APNs accepts the signing key again", ["key": name])
+        }
+    }
+
+    private func topicWasAccepted(_ topic: String) {
+        if !circuits.areClosed, circuits.accepted(.topic(topic)) {
+            logger.info("APNs accepts pushes to a topic again", ["key": name, "topic": .string(topic)])
         }
     }
 
     /// An expired token is replaced, and the push sent once more on another connection: APNs keeps refusing on this
     /// one. A token that may not be replaced yet, or a second refusal, means that a clock or the key is wrong.
     private func mayRepeatWithNewToken(_ push: PendingPush) -> Bool {
-        guard let token = push.token, !push.wasRepeated else { return false }
-        do {
-            guard try tokens.reject(token, of: key, in: environment) else { return false }
-        } catch {
-            logger.error("no provider token", ["key": name, "error": .describing(error)])
+        guard let token = push.token, !push.wasRepeated, tokens.reject(token, of: key, in: environment) else {
             return false
         }
         return repeats(push)
@@ -369,7 +440,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     /// Tells those who wait after two connections in a row that came to nothing, or after one that took all its time:
     /// their callers can then plan another attempt.
     private func failWaiting(at now: MonotonicTime) {
-        if !circuit.isClosed {
+        if !circuits.areClosed {
             holdWaiting(at: now)
         }
         guard let lastFailure, !connections.contains(where: { $0.phase == .open }) else { return }
@@ -446,7 +517,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
                 metrics.streamLimit.add(Double(connection.limit.value), labels)
             }
         }
-        if let reason = circuit.openReason {
+        if let reason = circuits.keyRefusal {
             let labels = APNsCounters.labels(reason, in: environment)
             metrics.refusedKeys.insert(APNsMetrics.RefusedKey(keyID: key.keyID, labels: labels))
         }

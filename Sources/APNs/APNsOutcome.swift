@@ -53,6 +53,8 @@ public struct APNsFailure: Error, Sendable, Equatable, CustomStringConvertible {
         case timeout
         /// The client was closed or the key retired.
         case closed
+        /// The provider token that the fleet shares could not be got; nothing was sent.
+        case providerTokenUnavailable = "provider_token_unavailable"
     }
 
     /// The kind of failure, also the word in delivery rows.
@@ -73,16 +75,19 @@ public struct APNsFailure: Error, Sendable, Equatable, CustomStringConvertible {
     public var description: String { detail.isEmpty ? kind.rawValue : "\(kind.rawValue): \(detail)" }
 }
 
-/// Why nothing is sent with a key: APNs refused it, or the connection that it authenticates.
+/// Why nothing is sent with a key, or to one topic with it: APNs refused it, or the connection that it authenticates.
 public struct APNsHold: Sendable, Equatable {
     /// APNs' reason, such as `InvalidProviderToken`.
     public let reason: String
+    /// Whether only pushes to one topic are held, not all of the key.
+    public let isAboutTopic: Bool
 
     /// No provider token could be made with the key, which is not APNs' fault.
     public static let tokenNotSigned = "ProviderTokenNotSigned"
 
     /// Makes a hold.
-    public init(reason: String) {
+    public init(reason: String, isAboutTopic: Bool = false) {
         self.reason = reason
+        self.isAboutTopic = isAboutTopic
     }
 }

@@ -65,7 +65,7 @@ public enum APNsReaction: Sendable, Equatable {
 
     /// Whether an answer or a GOAWAY with that reason refuses the signing key itself, so that no request with it can
     /// succeed. Forbidden and TopicMismatch are about one topic of a key: others of the same key may be fine.
-    static func refusesKey(_ reason: String) -> Bool {
+    public static func refusesKey(_ reason: String) -> Bool {
         switch reason {
         case "InvalidProviderToken", "MissingProviderToken", "BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken",
             "BadCertificate", "BadCertificateEnvironment":

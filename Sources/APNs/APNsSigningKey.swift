@@ -25,6 +25,16 @@ public struct APNsSigningKey: Sendable, Hashable, CustomStringConvertible {
     /// The key as PKCS#8 PEM, for storage. Never log it.
     public var canonicalPEM: [UInt8] { privateKey.canonicalPEM }
 
+    /// Tells keys apart that were given the same ids: 32 hexadecimal digits of the public key's SHA-256. Not secret.
+    public var publicKeyFingerprint: String { privateKey.publicKeyFingerprint }
+
+    /// Whether a provider token can be signed, and its signature verifies with the public key (RFC 7518, 3.4).
+    public func verifiesItself() -> Bool {
+        guard let token = try? ProviderToken.mint(self, issuedAt: 0) else { return false }
+        let message = Array(token.utf8)
+        return (try? privateKey.signature(of: message)).map { privateKey.verifies($0, of: message) } ?? false
+    }
+
     /// The two ids, never the key.
     public var description: String { "APNs key \(keyID) of team \(teamID)" }
 

@@ -6,8 +6,8 @@ import EventLoop
 final class PendingPush {
     let request: APNsRequest
     let deadline: MonotonicTime
-    /// Sent alone after APNs refused the key, to see whether it takes it again.
-    var isProbe = false
+    /// Sent alone after APNs refused these, to see whether it takes them again.
+    var probes: [KeyCircuits.Subject] = []
     /// It was repeated once because of the provider token or the connection.
     var wasRepeated = false
     /// How often it came back unprocessed from a connection.

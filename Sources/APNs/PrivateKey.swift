@@ -6,6 +6,8 @@ import COpenSSL
 final class PrivateKey: @unchecked Sendable, Equatable {
     /// PKCS#8 in PEM.
     let canonicalPEM: [UInt8]
+    /// The first 16 bytes of the SHA-256 of the public key (SubjectPublicKeyInfo in DER), in hexadecimal.
+    let publicKeyFingerprint: String
 
     private let key: OpaquePointer
 
@@ -15,13 +17,17 @@ final class PrivateKey: @unchecked Sendable, Equatable {
         guard let parsed = PrivateKey.parse(der) else {
             throw PrivateKey.isCertificate(der) ? .certificate : .notPKCS8
         }
-        guard PrivateKey.isP256(parsed), let pem = PrivateKey.pem(of: parsed) else {
+        guard
+            PrivateKey.isP256(parsed), let pem = PrivateKey.pem(of: parsed),
+            let fingerprint = PrivateKey.publicKeyFingerprint(of: parsed)
+        else {
             let isRSA = EVP_PKEY_get_base_id(parsed) == EVP_PKEY_RSA
             EVP_PKEY_free(parsed)
             throw isRSA ? .rsa : .notP256
         }
         self.key = parsed
         self.canonicalPEM = pem
+        self.publicKeyFingerprint = fingerprint
     }
 
     deinit {
@@ -38,19 +44,19 @@ final class PrivateKey: @unchecked Sendable, Equatable {
     ///
     /// - Returns: r and s, 32 bytes each, as JSON Web Signatures want it (RFC 7518, 3.4), not OpenSSL's DER.
     func signature(of message: [UInt8]) throws(ProviderTokenError) -> [UInt8] {
-        guard let context = EVP_MD_CTX_new() else { throw ProviderTokenError() }
+        guard let context = EVP_MD_CTX_new() else { throw .notSigned }
         defer { EVP_MD_CTX_free(context) }
         var der = [UInt8](repeating: 0, count: Int(EVP_PKEY_get_size(key)))
         var count = der.count
         guard
             EVP_DigestSignInit(context, nil, EVP_sha256(), nil, key) == 1,
             EVP_DigestSign(context, &der, &count, message, message.count) == 1
-        else { throw ProviderTokenError() }
+        else { throw .notSigned }
         let parsed = der.withUnsafeBufferPointer { buffer in
             var cursor = buffer.baseAddress
             return d2i_ECDSA_SIG(nil, &cursor, count)
         }
-        guard let parsed else { throw ProviderTokenError() }
+        guard let parsed else { throw .notSigned }
         defer { ECDSA_SIG_free(parsed) }
         // Padded: either number may begin with zero bytes, which DER leaves out.
         var raw = [UInt8](repeating: 0, count: 64)
@@ -59,8 +65,29 @@ final class PrivateKey: @unchecked Sendable, Equatable {
             return BN_bn2binpad(ECDSA_SIG_get0_r(parsed), start, 32) == 32
                 && BN_bn2binpad(ECDSA_SIG_get0_s(parsed), start + 32, 32) == 32
         }
-        guard isWhole else { throw ProviderTokenError() }
+        guard isWhole else { throw .notSigned }
         return raw
+    }
+
+    /// Whether a signature, r and s of 32 bytes each, is this key's of the message.
+    func verifies(_ signature: [UInt8], of message: [UInt8]) -> Bool {
+        guard signature.count == 64, let parsed = ECDSA_SIG_new() else { return false }
+        defer { ECDSA_SIG_free(parsed) }
+        let (r, s) = (BN_bin2bn(Array(signature.prefix(32)), 32, nil), BN_bin2bn(Array(signature.suffix(32)), 32, nil))
+        guard ECDSA_SIG_set0(parsed, r, s) == 1 else {
+            BN_free(r)
+            BN_free(s)
+            return false
+        }
+        guard let context = EVP_MD_CTX_new() else { return false }
+        defer { EVP_MD_CTX_free(context) }
+        var der = [UInt8](repeating: 0, count: 80)
+        let count = der.withUnsafeMutableBufferPointer { buffer in
+            var cursor = buffer.baseAddress
+            return i2d_ECDSA_SIG(parsed, &cursor)
+        }
+        return count > 0 && EVP_DigestVerifyInit(context, nil, EVP_sha256(), nil, key) == 1
+            && EVP_DigestVerify(context, der, Int(count), message, message.count) == 1
     }
 
     // MARK: - Text
@@ -143,5 +170,17 @@ final class PrivateKey: @unchecked Sendable, Equatable {
         let count = BIO_read(memory, &bytes, Int32(bytes.count))
         guard count > 0 else { return nil }
         return Array(bytes.prefix(Int(count)))
+    }
+
+    private static func publicKeyFingerprint(of key: OpaquePointer) -> String? {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let count = i2d_PUBKEY(key, &encoded)
+        guard count > 0, let encoded else { return nil }
+        defer { CRYPTO_free(encoded, #file, #line) }
+        var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
+        SHA256(encoded, Int(count), &digest)
+        let digits = Array("0123456789abcdef".utf8)
+        let text = digest.prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -30,9 +30,3 @@ public enum ProviderToken {
         return String(decoding: text, as: UTF8.self)
     }
 }
-
-/// OpenSSL could not sign a provider token.
-public struct ProviderTokenError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What failed. Holds no key.
-    public var description: String { "the provider token could not be signed" }
-}

@@ -2,15 +2,23 @@ public import EventLoop
 import Glibc
 import Synchronization
 
-/// The provider tokens of a process, one for each (team, key, environment), shared by all lanes and connections.
+/// The provider tokens that a process has, one for each (team, key, environment), shared by all lanes and connections.
 ///
-/// A token is minted when it is first needed, serves for 50 minutes, and is never replaced within 20 minutes, whatever
-/// APNs answers: more would be answered 429 TooManyProviderTokenUpdates. May be called from any thread.
+/// A token is got when it is first needed, serves for 50 minutes, and is never replaced within 20 minutes, whatever APNs
+/// answers: more would be answered 429 TooManyProviderTokenUpdates. May be called from any thread.
 public final class ProviderTokenCache: Sendable {
     /// A token as requests carry it.
     struct Token: Sendable, Equatable {
         /// The value of `authorization`.
         let authorization: [UInt8]
+    }
+
+    /// What the cache has to say before a request.
+    struct Answer: Sendable {
+        /// nil: there is none that may be sent.
+        let token: Token?
+        /// To be asked for now; nil: nothing to do.
+        let request: ProviderTokenRequest?
     }
 
     private struct Identity: Hashable {
@@ -20,7 +28,11 @@ public final class ProviderTokenCache: Sendable {
 
     private struct Entry {
         let token: Token
+        /// Its `iat`, by the clock of whoever made it.
+        let issuedAt: Int64
         let lifetime: ProviderTokenLifetime
+        /// APNs called it expired.
+        var wasRefused = false
     }
 
     private let entries = Mutex<[Identity: Entry]>([:])
@@ -41,15 +53,49 @@ public final class ProviderTokenCache: Sendable {
     /// Seconds since 1970 by the system's clock.
     public static let systemTime: @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
 
-    /// The token to send now.
-    func token(of key: APNsSigningKey, in environment: APNsEnvironment) throws(ProviderTokenError) -> Token {
+    /// The token to send now, and whether one is to be got.
+    func lookUp(_ key: APNsSigningKey, in environment: APNsEnvironment) -> Answer {
         let (seconds, now) = (unixSeconds(), monotonic())
-        return try entries.withLock { entries throws(ProviderTokenError) in
-            let identity = Identity(key: key, environment: environment)
-            if let entry = entries[identity], !entry.lifetime.isOver(unixSeconds: seconds, monotonic: now) {
-                return entry.token
-            }
-            return try ProviderTokenCache.mint(identity, seconds, now, in: &entries)
+        let entry = entries.withLock { $0[Identity(key: key, environment: environment)] }
+        guard let entry else {
+            return Answer(token: nil, request: ProviderTokenRequest(key: key, environment: environment))
+        }
+        let lifetime = entry.lifetime
+        guard entry.wasRefused || lifetime.isOver(unixSeconds: seconds, monotonic: now) else {
+            return Answer(token: entry.token, request: nil)
+        }
+        let isUsable = !entry.wasRefused && lifetime.isUsable(unixSeconds: seconds, monotonic: now)
+        let known = ProviderTokenRequest.Known(
+            issuedAt: entry.issuedAt,
+            age: now - lifetime.mintedAt,
+            wasRefused: entry.wasRefused,
+        )
+        return Answer(
+            token: isUsable ? entry.token : nil,
+            request: ProviderTokenRequest(key: key, environment: environment, known: known),
+        )
+    }
+
+    /// Keeps the answer to a request.
+    func store(_ issued: IssuedProviderToken, for request: ProviderTokenRequest) {
+        let (seconds, now) = (unixSeconds(), monotonic())
+        let token = Token(authorization: Array("bearer \(issued.text)".utf8))
+        entries.withLock { entries in
+            let identity = Identity(key: request.key, environment: request.environment)
+            // A clock elsewhere that was stepped makes no token older or younger that is here already.
+            let known = entries[identity].flatMap { $0.token == token ? now - $0.lifetime.mintedAt : nil }
+            let age = known ?? max(.zero, issued.age)
+            let (issuedAt, overflow) = seconds.subtractingReportingOverflow(age.components.seconds)
+            // Those of removed keys. Younger ones stay: a key that comes back must not be given a second token.
+            entries = entries.filter { now - $0.value.lifetime.mintedAt < .seconds(3600) }
+            entries[identity] = Entry(
+                token: token,
+                issuedAt: issued.issuedAt,
+                lifetime: ProviderTokenLifetime(
+                    issuedAt: overflow ? seconds : issuedAt,
+                    mintedAt: now + (.zero - age),
+                ),
+            )
         }
     }
 
@@ -57,33 +103,21 @@ public final class ProviderTokenCache: Sendable {
     ///
     /// - Returns: whether there is another one to try: it was replaced meanwhile, or it is old enough to be. Where
     ///   not, a fresh token was refused: the clock is wrong, or the key.
-    func reject(
-        _ token: Token,
-        of key: APNsSigningKey,
-        in environment: APNsEnvironment,
-    ) throws(ProviderTokenError) -> Bool {
-        let (seconds, now) = (unixSeconds(), monotonic())
-        return try entries.withLock { entries throws(ProviderTokenError) in
+    func reject(_ token: Token, of key: APNsSigningKey, in environment: APNsEnvironment) -> Bool {
+        let now = monotonic()
+        return entries.withLock { entries in
             let identity = Identity(key: key, environment: environment)
             guard let entry = entries[identity], entry.token == token else { return true }
             guard entry.lifetime.mayBeReplaced(at: now) else { return false }
-            _ = try ProviderTokenCache.mint(identity, seconds, now, in: &entries)
+            entries[identity]?.wasRefused = true
             return true
         }
     }
 
-    private static func mint(
-        _ identity: Identity,
-        _ seconds: Int64,
-        _ now: MonotonicTime,
-        in entries: inout [Identity: Entry],
-    ) throws(ProviderTokenError) -> Token {
-        let text = try ProviderToken.mint(identity.key, issuedAt: seconds)
-        let token = Token(authorization: Array("bearer \(text)".utf8))
-        let lifetime = ProviderTokenLifetime(issuedAt: seconds, mintedAt: now)
-        // Those of removed keys. Younger ones stay: a key that comes back must not be given a second token.
-        entries = entries.filter { now - $0.value.lifetime.mintedAt < .seconds(3600) }
-        entries[identity] = Entry(token: token, lifetime: lifetime)
-        return token
+    /// Makes the token here, for a process that sends alone.
+    func mint(_ request: ProviderTokenRequest) throws(ProviderTokenError) -> IssuedProviderToken {
+        let seconds = unixSeconds()
+        let text = try ProviderToken.mint(request.key, issuedAt: seconds)
+        return IssuedProviderToken(text: text, issuedAt: seconds, age: .zero)
     }
 }

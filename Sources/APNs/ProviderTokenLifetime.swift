@@ -5,19 +5,23 @@ import EventLoop
 /// APNs refuses a token older than an hour (ExpiredProviderToken) and one that replaces another within 20 minutes
 /// (TooManyProviderTokenUpdates). The age is taken from the monotonic clock, since the wall clock can be stepped; the
 /// wall clock counts too, since APNs compares `iat` with it.
-struct ProviderTokenLifetime: Equatable {
-    static let usual = Duration.seconds(50 * 60)
-    static let shortest = Duration.seconds(20 * 60)
+public struct ProviderTokenLifetime: Sendable, Equatable {
+    /// From this age on a token is replaced: 50 minutes.
+    public static let usual = Duration.seconds(50 * 60)
+    /// A younger token is never replaced: 20 minutes.
+    public static let shortest = Duration.seconds(20 * 60)
+    /// An older token is not sent any more, whether there is another or not.
+    static let longest = Duration.seconds(58 * 60)
     /// A token that the wall clock makes older than this is replaced though the monotonic clock says otherwise.
     static let longestByWallClock: Int64 = 55 * 60
     /// A clock that was corrected by less leaves an `iat` in the future which APNs takes.
     static let harmlessStepBack: Int64 = 60
 
-    /// `iat`, Unix seconds.
+    /// When it was made, Unix seconds by this machine's clock.
     let issuedAt: Int64
     let mintedAt: MonotonicTime
 
-    /// Whether the token is to be replaced before the next request.
+    /// Whether the token is to be replaced, before the next request or soon after.
     func isOver(unixSeconds: Int64, monotonic: MonotonicTime) -> Bool {
         guard mayBeReplaced(at: monotonic) else { return false }
         let (wallAge, overflow) = unixSeconds.subtractingReportingOverflow(issuedAt)
@@ -25,6 +29,14 @@ struct ProviderTokenLifetime: Equatable {
             || overflow
             || wallAge >= ProviderTokenLifetime.longestByWallClock
             || wallAge < -ProviderTokenLifetime.harmlessStepBack
+    }
+
+    /// Whether APNs would still take the token, by both clocks.
+    func isUsable(unixSeconds: Int64, monotonic: MonotonicTime) -> Bool {
+        guard mayBeReplaced(at: monotonic) else { return true }
+        let (wallAge, overflow) = unixSeconds.subtractingReportingOverflow(issuedAt)
+        return monotonic - mintedAt < ProviderTokenLifetime.longest && !overflow
+            && wallAge < ProviderTokenLifetime.longest.components.seconds
     }
 
     /// Whether APNs would take another token already.

@@ -6,7 +6,7 @@ struct Livepush {
     static var commands: [any Command.Type] {
         [
             ServeCommand.self, MigrateCommand.self,
-            RetentionCommand.self,
+            DoctorCommand.self, RetentionCommand.self,
             AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
             CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
             CertificateTokenCommand.self,

@@ -80,6 +80,10 @@ struct AlarmBookTests {
             ),
             (.refused(400, "TopicDisallowed"), "topic_refused 1/sandbox/activity/TopicDisallowed"),
             (.refused(403, "Forbidden"), "topic_refused 1/sandbox/activity/Forbidden"),
+            (
+                .held(APNsHold(reason: "Forbidden", isAboutTopic: true)),
+                "topic_refused 1/sandbox/activity/Forbidden"
+            ),
             (.refused(400, "DeviceTokenNotForTopic"), "wrong_topic 1/sandbox/activity/DeviceTokenNotForTopic"),
             (.refused(400, "BadExpirationDate"), "request_refused 1/sandbox/activity/BadExpirationDate"),
             (

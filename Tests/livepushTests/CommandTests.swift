@@ -33,7 +33,7 @@ extension EndToEndTests {
         @Test(
             "Each command explains itself and exits 0",
             arguments: [
-                [], ["serve"], ["migrate"], ["retention"], ["app"], ["app", "add"], ["certificate"],
+                [], ["serve"], ["migrate"], ["doctor"], ["retention"], ["app"], ["app", "add"], ["certificate"],
                 ["certificate", "add"],
                 ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
                 ["registrations", "import"], ["send"],

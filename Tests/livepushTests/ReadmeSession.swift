@@ -28,7 +28,8 @@ struct ReadmeSession {
     /// The text of every `--help`.
     static func help() throws -> String {
         let commands = [
-            "serve", "migrate", "retention", "app add", "app set", "app list", "app remove", "certificate add",
+            "serve", "migrate", "doctor", "retention", "app add", "app set", "app list", "app remove",
+            "certificate add",
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
             "simulator", "bench",

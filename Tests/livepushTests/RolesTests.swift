@@ -66,7 +66,8 @@ extension EndToEndTests {
                 withheld == """
                     account.face_url account.nickname app.secret_key_sealed certificate.private_key_sealed \
                     device.content_hash device.token live_activity.content_hash live_activity.last_state live_activity.token \
-                    pending.content pending.progress recent_request.digest registration_import.digest
+                    pending.content pending.progress provider_token.token_sealed recent_request.digest \
+                    registration_import.digest
                     """
             )
             let writable = try database.sql(

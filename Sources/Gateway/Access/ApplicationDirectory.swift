@@ -11,7 +11,7 @@ public final class ApplicationDirectory: Sendable {
         var certificates: [Int64: [Int64: Certificate]] = [:]
     }
 
-    private let seal: SecretSeal
+    let seal: SecretSeal
     private let logger: Logger
     private let state = Mutex(State())
 
@@ -182,10 +182,18 @@ public final class ApplicationDirectory: Sendable {
 /// Names of what a sealed secret belongs to; part of the seal.
 public enum SecretOwner {
     /// The secret key of an app.
-    public static func application(_ sdkAppID: Int64) -> String { "app/\(sdkAppID)" }
+    public static func application(_ sdkAppID: some LosslessStringConvertible) -> String { "app/\(sdkAppID)" }
 
     /// The private key of a certificate.
-    public static func certificate(_ sdkAppID: Int64, _ businessID: Int64) -> String {
+    public static func certificate(
+        _ sdkAppID: some LosslessStringConvertible,
+        _ businessID: some LosslessStringConvertible,
+    ) -> String {
         "certificate/\(sdkAppID)/\(businessID)"
+    }
+
+    /// A provider token that gateways share.
+    static func providerToken(team: String, key: String, environment: String, fingerprint: String) -> String {
+        "provider_token/\(team)/\(key)/\(environment)/\(fingerprint)"
     }
 }

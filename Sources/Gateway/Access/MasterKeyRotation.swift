@@ -28,28 +28,29 @@ public enum MasterKeyRotation {
         _ = try await connection.run(PostgresStatement("BEGIN"))
         let tables = SealedColumn.all.map { "\($0.table)" }.joined(separator: ", ")
         // Against `app` and `certificate` elsewhere, which would seal under the former key behind our back. Gateways read,
-        // and phones register, meanwhile.
+        // and phones register, meanwhile; a gateway that makes a provider token waits.
         _ = try await connection.run(
             PostgresStatement(unsafeText: "LOCK TABLE \(tables) IN SHARE ROW EXCLUSIVE MODE")
         )
         for column in SealedColumn.all {
             let keys = column.keys.map { "\($0)" }
-            let condition = keys.enumerated().map { "\($1) = $\($0 + 2)::bigint" }.joined(separator: " AND ")
+            let condition = keys.enumerated().map { "\($1)::text = $\($0 + 2)::text" }.joined(separator: " AND ")
             let update = "UPDATE \(column.table) SET \(column.column) = $1::bytea WHERE \(condition)"
-            let list = keys.joined(separator: ", ")
+            let order = keys.joined(separator: ", ")
+            let list = keys.map { "\($0)::text" }.joined(separator: ", ")
             let result = try await connection.run(
-                PostgresStatement(unsafeText: "SELECT \(column.column), \(list) FROM \(column.table) ORDER BY \(list)")
+                PostgresStatement(unsafeText: "SELECT \(column.column), \(list) FROM \(column.table) ORDER BY \(order)")
             )
             for row in result.rows {
-                var key: [Int64] = []
+                var key: [String] = []
                 for index in keys.indices {
-                    key.append(try row.integer(.index(index + 1)))
+                    key.append(try row.text(.index(index + 1)))
                 }
                 guard let resealed = try resealed(try row.bytes(0), seal, column, key) else {
                     count.alreadyNew += 1
                     continue
                 }
-                let parameters = [PostgresParameter.bytes(resealed)] + key.map { .integer($0) }
+                let parameters = [PostgresParameter.bytes(resealed)] + key.map { .text($0) }
                 _ = try await connection.run(PostgresStatement(unsafeText: update, parameters))
                 count.resealed += 1
             }
@@ -62,7 +63,7 @@ public enum MasterKeyRotation {
         _ sealed: [UInt8],
         _ seal: SecretSeal,
         _ column: SealedColumn,
-        _ key: [Int64],
+        _ key: [String],
     ) throws -> [UInt8]? {
         do throws(SecretSealError) {
             return try seal.resealed(sealed, for: column.owner(key))

@@ -4,12 +4,12 @@ struct SealedColumn: Sendable {
     /// Identifiers of the program, never a user's.
     let table: StaticString
     let column: StaticString
-    /// The primary key, of type bigint.
+    /// The primary key, of types whose text tells values apart.
     let keys: [StaticString]
     /// What a row's secret is bound to, from the values of ``keys``.
-    let owner: @Sendable ([Int64]) -> String
+    let owner: @Sendable ([String]) -> String
     /// The row for people, from the values of ``keys``.
-    let name: @Sendable ([Int64]) -> String
+    let name: @Sendable ([String]) -> String
 
     static let all = [
         SealedColumn(
@@ -25,6 +25,13 @@ struct SealedColumn: Sendable {
             keys: ["sdk_app_id", "business_id"],
             owner: { SecretOwner.certificate($0[0], $0[1]) },
             name: { "the private key of certificate \($0[1]) of app \($0[0])" },
+        ),
+        SealedColumn(
+            table: "provider_token",
+            column: "token_sealed",
+            keys: ["team_id", "key_id", "environment", "key_fingerprint"],
+            owner: { SecretOwner.providerToken(team: $0[0], key: $0[1], environment: $0[2], fingerprint: $0[3]) },
+            name: { "the provider token of key \($0[1]) of team \($0[0]) in \($0[2])" },
         ),
     ]
 }

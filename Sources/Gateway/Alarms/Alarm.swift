@@ -71,14 +71,16 @@ extension Alarm {
             return
         case .held(let hold):
             reason = hold.reason
-            kind = reason == "ExpiredProviderToken" ? .providerTokenRefused : .signingKeyRefused
+            if hold.isAboutTopic {
+                kind = .topicRefused
+            } else {
+                kind = reason == "ExpiredProviderToken" ? .providerTokenRefused : .signingKeyRefused
+            }
         case .responded(let response):
             reason = response.reason ?? "status \(response.status)"
             switch APNsReaction.of(response) {
             case .configurationFault:
-                // Forbidden and TopicMismatch are about one topic of a key, as is every 400.
-                let isAboutTopic = response.status == 400 || reason == "Forbidden" || reason == "TopicMismatch"
-                kind = isAboutTopic ? .topicRefused : .signingKeyRefused
+                kind = APNsReaction.refusesKey(reason) ? .signingKeyRefused : .topicRefused
             case .expiredProviderToken, .tooManyProviderTokenUpdates: kind = .providerTokenRefused
             case .wrongTopic: kind = .wrongTopic
             case .requestFault: kind = .requestRefused

@@ -1,3 +1,4 @@
+import APNs
 import EventLoop
 public import Logging
 import PostgresClient
@@ -37,6 +38,8 @@ public final class GatewayInstance: Sendable {
     public let alarms = AlarmBoard()
     /// Where so many tokens fail that the configuration must be wrong.
     let tokenFailures = TokenFailureBoard()
+    /// What APNs refuses, for all lanes.
+    let circuits = ConfigurationCircuits()
     /// For people: host name and process id.
     let host: String
     private let logger: Logger

@@ -17,6 +17,7 @@ public final class GatewayLane {
     private let engine: DeliveryEngine
     private let poller: QueuePoller
     private let client: APNsClient
+    private let tokenStore: ProviderTokenStore
     private let counters = DeliveryCounters()
 
     /// - Parameters:
@@ -40,7 +41,14 @@ public final class GatewayLane {
             logger: logger,
         )
         let store = DeliveryStore(pool: pool)
-        self.client = try APNsClient(on: loop, configuration: configuration.apns, tokens: tokens, logger: logger)
+        self.client = try APNsClient(
+            on: loop,
+            configuration: configuration.apns,
+            tokens: tokens,
+            circuits: instance.circuits,
+            logger: logger,
+        )
+        self.tokenStore = ProviderTokenStore(pool: pool, seal: directory.seal, host: instance.host)
         self.engine = DeliveryEngine(
             store: store,
             client: client,
@@ -75,6 +83,12 @@ public final class GatewayLane {
     /// Connects and begins to work.
     public func start(isolation: isolated any Actor = #isolation) {
         pool.start()
+        client.tokenSource = { [tokenStore] request, completion in
+            Task {
+                _ = isolation
+                completion(await tokenStore.token(request))
+            }
+        }
         router.start(on: loop)
         engine.start(on: loop)
         poller.start()
@@ -112,6 +126,7 @@ public final class GatewayLane {
         router.close()
         engine.close()
         client.close()
+        client.tokenSource = nil
         pool.close()
     }
 }

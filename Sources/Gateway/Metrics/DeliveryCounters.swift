@@ -62,6 +62,6 @@ final class DeliveryCounters {
     private static let ownReasons: Set<String> = [
         PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", "database_refused", "no_answer",
         "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed",
-        "mass_token_failure",
+        "mass_token_failure", "provider_token_unavailable",
     ]
 }

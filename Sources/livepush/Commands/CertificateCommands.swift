@@ -1,6 +1,5 @@
 import APNs
 import Gateway
-import Glibc
 import PostgresClient
 
 private let businessID = CommandOption(
@@ -79,7 +78,8 @@ enum CertificateAddCommand: Command {
         )
     }
 
-    private static func isBundleID(_ text: String) -> Bool {
+    /// Whether Apple could have given it out.
+    static func isBundleID(_ text: String) -> Bool {
         1...155 ~= text.utf8.count
             && text.utf8.allSatisfy { byte in
                 switch byte {
@@ -146,34 +146,48 @@ enum CertificateTokenCommand: Command {
     static let name = "certificate token"
     static let summary = "print a provider token, to talk to APNs with curl"
     static let discussion = """
-        The token is good for an hour. APNs takes a new one at most every 20 minutes: keep the one you have.
+        It is the token that running gateways send with, if it is younger than 50 minutes; else a new one, which they take
+        over. APNs takes it for an hour after it was made, and a new one at most every 20 minutes.
 
           curl --http2 -H "authorization: bearer TOKEN" -H "apns-topic: BUNDLE.push-type.liveactivity" \\
             -H "apns-push-type: liveactivity" -d @payload.json https://api.sandbox.push.apple.com/3/device/PUSHTOKEN
         """
-    static let options = [CommandOption.databaseURL, CommandOption.sdkAppID, businessID]
+    static let options = [
+        CommandOption.databaseURL, CommandOption.sdkAppID, businessID,
+        CommandOption(
+            name: "environment",
+            kind: .value("sandbox|production"),
+            help: "which APNs; the certificate's if absent, production for one that is for both",
+        ),
+    ]
 
     static func run(_ arguments: CommandArguments) async throws {
         let id = try arguments.requiredInteger("sdk-app-id")
         let business = try arguments.requiredInteger("business-id")
+        let wanted = try arguments.oneOf("environment", ["sandbox", "production"])
         let url = try arguments.required("database-url")
         let seal = try arguments.secretSeal()
-        let row = try await DatabaseSession.run(url) { _, connection -> (team: String, key: String, sealed: [UInt8])? in
+        let token = try await DatabaseSession.run(url) { _, connection -> String in
             let result = try await connection.run(
                 PostgresStatement(
                     """
-                    SELECT team_id, key_id, private_key_sealed FROM certificate
+                    SELECT team_id, key_id, private_key_sealed, environment FROM certificate
                     WHERE sdk_app_id = $1::bigint AND business_id = $2::bigint
                     """,
                     [.integer(id), .integer(business)],
                 )
             )
-            guard let row = result.rows.first else { return nil }
-            return (try row.text(0), try row.text(1), try row.bytes(2))
+            guard let row = result.rows.first else { throw CommandFailure("app \(id) has no certificate \(business)") }
+            let text = try seal.open(try row.bytes(2), for: SecretOwner.certificate(id, business))
+            let key = try APNsSigningKey(privateKey: text, teamID: try row.text(0), keyID: try row.text(1))
+            let scope = try row.text(3)
+            guard wanted == nil || scope == "both" || scope == wanted else {
+                throw CommandFailure("certificate \(business) of app \(id) is for \(scope)")
+            }
+            let environment = APNsEnvironment(rawValue: wanted ?? scope) ?? .production
+            let store = ProviderTokenStore(connection: connection, seal: seal, host: ProcessEnvironment.hostAndProcess)
+            return try await store.token(ProviderTokenRequest(key: key, environment: environment)).get().text
         }
-        guard let row else { throw CommandFailure("app \(id) has no certificate \(business)") }
-        let text = try seal.open(row.sealed, for: SecretOwner.certificate(id, business))
-        let key = try APNsSigningKey(privateKey: text, teamID: row.team, keyID: row.key)
-        StandardOutput.write(try ProviderToken.mint(key, issuedAt: Int64(time(nil))) + "\n")
+        StandardOutput.write(token + "\n")
     }
 }

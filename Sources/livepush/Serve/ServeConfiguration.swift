@@ -35,7 +35,8 @@ struct ServeConfiguration: Sendable {
         logLevel = level.flatMap(Logger.Level.init(rawValue:)) ?? .info
     }
 
-    private static func gateway(_ arguments: CommandArguments) throws -> GatewayConfiguration {
+    /// Where APNs is and how long to wait for it.
+    static func apns(_ arguments: CommandArguments) throws -> APNsConfiguration {
         var apns = APNsConfiguration()
         if let url = arguments.text("apns-production") {
             apns.production = try usage { try APNsEndpoint(parsing: url) }
@@ -45,6 +46,11 @@ struct ServeConfiguration: Sendable {
         }
         apns.caFile = arguments.text("apns-ca-file")
         apns.connectTimeout = try arguments.duration("apns-connect-timeout") ?? apns.connectTimeout
+        return apns
+    }
+
+    private static func gateway(_ arguments: CommandArguments) throws -> GatewayConfiguration {
+        var apns = try apns(arguments)
         apns.requestTimeout = try arguments.duration("apns-request-timeout") ?? apns.requestTimeout
         apns.pingInterval = try arguments.duration("apns-ping-interval") ?? apns.pingInterval
         apns.pingTimeout = try arguments.duration("apns-ping-timeout") ?? apns.pingTimeout

@@ -4,6 +4,9 @@ import Logging
 import Metrics
 import Synchronization
 
+/// Where a test's tokens come from.
+typealias TokenSource = @Sendable (ProviderTokenRequest) async -> Result<IssuedProviderToken, ProviderTokenError>
+
 /// An actor on an event loop of its own with one client, as a lane is.
 actor TestLane {
     nonisolated let loop: EventLoop
@@ -23,6 +26,8 @@ actor TestLane {
         host: String = "localhost",
         trustsPeer: Bool = true,
         tokens: ProviderTokenCache = ProviderTokenCache(),
+        circuits: ConfigurationCircuits = ConfigurationCircuits(),
+        source: TokenSource? = nil,
         configure: @Sendable (inout APNsConfiguration) -> Void = { _ in },
         _ body: (TestLane) async throws -> Void,
     ) async throws {
@@ -35,7 +40,7 @@ actor TestLane {
         configuration.shortestReconnectDelay = .milliseconds(20)
         configure(&configuration)
         let lane = try TestLane()
-        try await lane.open(configuration, tokens)
+        try await lane.open(configuration, tokens, circuits, source)
         do {
             try await body(lane)
         } catch {
@@ -45,14 +50,27 @@ actor TestLane {
         await lane.close()
     }
 
-    private func open(_ configuration: APNsConfiguration, _ tokens: ProviderTokenCache) throws {
+    private func open(
+        _ configuration: APNsConfiguration,
+        _ tokens: ProviderTokenCache,
+        _ circuits: ConfigurationCircuits,
+        _ source: TokenSource?,
+    ) throws {
         let log = log
         client = try APNsClient(
             on: loop,
             configuration: configuration,
             tokens: tokens,
+            circuits: circuits,
             logger: Logger(minimumLevel: .debug) { log.append($0) },
         )
+        guard let source else { return }
+        client?.tokenSource = { request, completion in
+            Task {
+                _ = self
+                completion(await source(request))
+            }
+        }
     }
 
     func close() {

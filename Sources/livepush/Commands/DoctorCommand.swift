@@ -1,0 +1,56 @@
+import APNs
+import Gateway
+import PostgresClient
+
+/// `livepush doctor`.
+enum DoctorCommand: Command {
+    static let name = "doctor"
+    static let summary = "check database, keys, clock and the way to APNs, and say what is wrong"
+    static let discussion = """
+        Takes the options of `serve` and the same environment; run it where gateways run, as the same database user.
+        Changes nothing and sends nothing. One line for each check: ok, warn (works, but look at it), or FAIL with what to
+        do. Exits 0 if nothing is FAIL, else 1.
+        """
+    static let options = ServeCommand.options.filter {
+        ["database-url", "apns-production", "apns-sandbox", "apns-ca-file", "apns-connect-timeout"].contains($0.name)
+    }
+
+    static func run(_ arguments: CommandArguments) async throws {
+        let apns = try ServeConfiguration.apns(arguments)
+        let url = try arguments.required("database-url")
+        var report = DoctorReport()
+        var seal: SecretSeal?
+        do {
+            seal = try arguments.secretSeal()
+        } catch {
+            report.fail("master key", "\(error)")
+        }
+        var environments: Set<APNsEnvironment> = []
+        do {
+            (report, environments) = try await DatabaseSession.run(url) { [report, seal] _, connection in
+                var doctor = DatabaseDoctor(seal: seal, report: report)
+                do {
+                    try await doctor.run(connection)
+                } catch let error as PostgresError {
+                    doctor.report.fail("database", "a check could not be made: \(error)")
+                }
+                return (doctor.report, doctor.environments)
+            }
+        } catch {
+            report.fail("database", "\(error); see --database-url, and whether the server runs and lets this user in")
+        }
+        for environment in APNsEnvironment.allCases where environments.isEmpty || environments.contains(environment) {
+            if let failure = try await APNsProbe.check(environment, apns) {
+                report.fail(
+                    "APNs \(environment.rawValue)",
+                    "\(failure.detail); look at DNS, at the firewall (outgoing TCP) and at --apns-ca-file"
+                )
+            } else {
+                report.ok("APNs \(environment.rawValue)", "reachable with TLS and HTTP/2")
+            }
+        }
+        guard report.failures == 0 else {
+            throw CommandFailure("\(report.failures) failed, \(report.warnings) to look at")
+        }
+    }
+}

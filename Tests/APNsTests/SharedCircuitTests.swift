@@ -1,0 +1,68 @@
+import APNs
+import Testing
+
+/// What the lanes of a process know in common of keys and topics that APNs refuses.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+struct SharedCircuitTests {
+    private static func request(_ number: Int, topic: String) -> APNsRequest {
+        var request = Samples.request(number)
+        request.topic = topic
+        return request
+    }
+
+    @Test("C11, C15: ten messages over two lanes cost two requests at the most, and one good answer frees both lanes")
+    func twoLanes() async throws {
+        let peer = try await HTTP2Peer(#"{"always": [403, "InvalidProviderToken"]}"#)
+        let key = try Samples.key()
+        let circuits = ConfigurationCircuits()
+        let hold: @Sendable (inout APNsConfiguration) -> Void = { $0.shortestHold = .milliseconds(300) }
+        try await TestLane.with(peer, circuits: circuits, configure: hold) { first in
+            try await TestLane.with(peer, circuits: circuits, configure: hold) { second in
+                async let one = first.sendAll(Samples.requests(0..<5), key: key)
+                async let other = second.sendAll(Samples.requests(5..<10), key: key)
+                let outcomes = await one + other
+                let held = outcomes.filter { $0 == .held(APNsHold(reason: "InvalidProviderToken")) }
+                #expect(held.count >= 8)
+                #expect(try await peer.lines("request").count <= 2)
+                try await peer.set(#"{"always": null}"#)
+                try await Task.sleep(for: .milliseconds(400))
+                #expect(await first.send(Samples.request(10), key: key).status == 200)
+                #expect(await second.sendAll(Samples.requests(11..<15), key: key).allSatisfy { $0.status == 200 })
+            }
+        }
+    }
+
+    @Test(
+        "A topic that APNs refuses is held alone and probed with one push, the key's other topics go on",
+        arguments: [(400, "BadTopic"), (400, "TopicDisallowed"), (403, "Forbidden"), (403, "TopicMismatch")],
+    )
+    func topic(status: Int, reason: String) async throws {
+        let peer = try await HTTP2Peer(#"{"answers": [[\#(status), "\#(reason)"], [200, null]]}"#)
+        let key = try Samples.key()
+        try await TestLane.with(peer, configure: { $0.shortestHold = .milliseconds(600) }) { lane in
+            #expect(await lane.send(Self.request(0, topic: "com.ex.bad"), key: key).status == status)
+            let both = (1..<11).map { Self.request($0, topic: $0 % 2 == 0 ? "com.ex.bad" : "com.ex.good") }
+            let outcomes = await lane.sendAll(both, key: key)
+            for (request, outcome) in zip(both, outcomes) {
+                if request.topic == "com.ex.good" {
+                    #expect(outcome.status == 200)
+                } else {
+                    #expect(outcome == .held(APNsHold(reason: reason, isAboutTopic: true)))
+                }
+            }
+            #expect(try await peer.lines("request").count == 6)
+
+            try await peer.set(#"{"answers": [[\#(status), "\#(reason)"]]}"#)
+            try await Task.sleep(for: .milliseconds(700))
+            let probing = await lane.sendAll((11..<15).map { Self.request($0, topic: "com.ex.bad") }, key: key)
+            #expect(probing[0].status == status)
+            #expect(
+                probing.dropFirst().allSatisfy { $0 == .held(APNsHold(reason: reason, isAboutTopic: true)) }
+            )
+            try await Task.sleep(for: .milliseconds(1300))
+            #expect(await lane.send(Self.request(15, topic: "com.ex.bad"), key: key).status == 200)
+            let freed = await lane.sendAll((16..<20).map { Self.request($0, topic: "com.ex.bad") }, key: key)
+            #expect(freed.allSatisfy { $0.status == 200 })
+        }
+    }
+}
