@@ -15,9 +15,9 @@ struct DeliveryStorePacingTests {
             #expect(try await database.claim(10, state: 7).map(\.verdict) == [.claimed])
             #expect(try await database.claim(11, state: 7).map(\.verdict) == [.unchanged])
             #expect(try database.sql("SELECT last_message, next_message FROM live_activity") == "10|11")
-            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '59 seconds'")
+            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '40 seconds'")
             #expect(try await database.claim(12, state: 7).map(\.verdict) == [.unchanged])
-            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '2 seconds'")
+            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '21 seconds'")
             #expect(try await database.claim(13, state: 7).map(\.verdict) == [.claimed])
             #expect(try await database.claim(14, state: 8).map(\.verdict) == [.claimed])
             #expect(try await database.claim(15, state: 7).map(\.verdict) == [.claimed])
@@ -51,13 +51,13 @@ struct DeliveryStorePacingTests {
     func waitingBehindUnchanged() async throws {
         try await StoreDatabase.run { _, database in
             try database.registerActivity()
-            _ = try await database.claim(10, state: 7, pacing: .standard)
-            #expect(try await database.claim(11, state: 8, pacing: .standard).map(\.verdict) == [.paced])
-            #expect(try await database.claim(12, state: 7, pacing: .standard).map(\.verdict) == [.unchanged])
-            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '2 seconds'")
-            #expect(try await database.claim(11, state: 8, pacing: .standard).map(\.verdict) == [.superseded])
+            _ = try await database.claim(10, state: 7, pacing: .slow)
+            #expect(try await database.claim(11, state: 8, pacing: .slow).map(\.verdict) == [.paced])
+            #expect(try await database.claim(12, state: 7, pacing: .slow).map(\.verdict) == [.unchanged])
+            try database.sql("UPDATE live_activity SET last_sent_at = last_sent_at - interval '61 seconds'")
+            #expect(try await database.claim(11, state: 8, pacing: .slow).map(\.verdict) == [.superseded])
             // What the unchanged one relies on may still be sent again.
-            #expect(try await database.claim(10, state: 7, pacing: .standard).map(\.verdict) == [.claimed])
+            #expect(try await database.claim(10, state: 7, pacing: .slow).map(\.verdict) == [.claimed])
         }
     }
 

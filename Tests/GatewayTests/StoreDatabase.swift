@@ -282,3 +282,8 @@ extension Settlement.Next {
         return RecipientProgress(stage: stage, notificationReason: "activity_push_refused", targets: [target])
     }
 }
+
+extension ActivityPacing {
+    /// So long that what the clock of PostgreSQL does during a test is nothing beside it.
+    static let slow = ActivityPacing(interval: .seconds(60))
+}
