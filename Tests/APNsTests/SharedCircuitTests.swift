@@ -50,7 +50,8 @@ struct SharedCircuitTests {
                     #expect(outcome == .held(APNsHold(reason: reason, isAboutTopic: true)))
                 }
             }
-            #expect(try await peer.lines("request").count == 6)
+            let requests = try await peer.lines("request")
+            #expect(requests.count == 6)
         }
     }
 
