@@ -26,4 +26,4 @@ ALTER TABLE live_activity
     ADD COLUMN budget_hour bigint NOT NULL DEFAULT 0,
     ADD COLUMN budget_pushes integer NOT NULL DEFAULT 0;
 COMMENT ON COLUMN live_activity.budget_hour IS 'The hour that budget_pushes counts, in hours since 1970-01-01T00:00Z.';
-COMMENT ON COLUMN live_activity.budget_pushes IS 'How many updates of priority 10 without alert were claimed for it in that hour.';
+COMMENT ON COLUMN live_activity.budget_pushes IS 'How many messages with priority 10 were claimed for it in that hour.';

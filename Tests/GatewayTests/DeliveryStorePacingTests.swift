@@ -116,12 +116,13 @@ struct DeliveryStorePacingTests {
         }
     }
 
-    @Test("a priority that was asked for counts, but is not taken away; what goes at once or with 5 does not count")
+    @Test("end, alert and a priority that was asked for count, but are not taken away; what goes with 5 does not count")
     func others() async throws {
         try await StoreDatabase.run { _, database in
             try database.registerActivity(columns: "budget_hour = \(Self.hour), budget_pushes = 60")
             let counts: [(ActivityPriority, String)] = [
-                (.caller(10), "61"), (.application(10), "62"), (.caller(5), "62"), (.alert, "62"), (.budget, "62"),
+                (.caller(10), "61"), (.application(10), "62"), (.caller(5), "62"), (.alert, "63"), (.budget, "63"),
+                (.end, "64"),
             ]
             for (message, (priority, count)) in zip(Int64(10)..., counts) {
                 let spent = try await database.claim(message, priority: priority).map(\.isBudgetSpent)

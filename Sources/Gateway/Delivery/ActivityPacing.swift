@@ -3,7 +3,7 @@ public struct ActivityPacing: Sendable, Equatable {
     /// The shortest time from one message's push to the next one's; what waits meanwhile gives way to what is newer.
     /// None: every message is pushed at once.
     public var interval: Duration
-    /// How many updates of priority 10 go to one installation in one hour of the clock; those beyond go with 5.
+    /// How many pushes of priority 10 go to one installation in one hour of the clock before updates go with 5.
     public var hourlyBudget: Int64
     /// The same for an installation that reported frequent pushes.
     public var frequentHourlyBudget: Int64

@@ -25,10 +25,10 @@ enum ActivityPriority: Sendable, Equatable {
         }
     }
 
-    /// Whether a push of it counts in the bucket.
+    /// Whether a push of it counts in the bucket: the phone counts every push of priority 10.
     var spendsBudget: Bool {
         switch self {
-        case .end, .alert: false
+        case .end, .alert: true
         case .caller(let priority), .application(let priority): priority == 10
         case .budget: true
         }

@@ -74,7 +74,7 @@ enum ServeCommand: Command {
         CommandOption(
             name: "activity-budget",
             kind: .value("PUSHES"),
-            help: "updates of priority 10 that a phone gets in an hour, those beyond go with 5; 60 if absent",
+            help: "pushes of priority 10 that a phone gets in an hour before updates go with 5; 60 if absent",
         ),
         CommandOption(
             name: "activity-budget-frequent",
