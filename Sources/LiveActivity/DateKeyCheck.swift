@@ -15,9 +15,31 @@ public enum DateKeyCheck {
     ///   - field: where the value stands.
     ///   - now: Unix seconds.
     public static func findings(in value: JSONValue, _ field: PayloadField, now: Int64) -> [PayloadFinding] {
+        guard Self.mayHoldDate(value.verbatim) else { return [] }
         var walk = Walk(field: field, now: now)
         walk.visit(value, path: "", isDate: false)
         return walk.findings
+    }
+
+    /// As many digits as a Unix time of these decades has at least, in one run. A moment written with fewer, `1.8e9`, is no
+    /// clock's.
+    private static let fewestDigits = 9
+
+    /// Whether there is a number or a text anywhere that could be a date. Most states hold none, and are done with then.
+    private static func mayHoldDate(_ json: ArraySlice<UInt8>) -> Bool {
+        json.withUnsafeBufferPointer { bytes in
+            var digits = 0
+            for byte in bytes {
+                if 0x30...0x39 ~= byte {
+                    digits += 1
+                    if digits >= Self.fewestDigits { return true }
+                } else {
+                    if digits == 4 && byte == UInt8(ascii: "-") { return true }
+                    digits = 0
+                }
+            }
+            return false
+        }
     }
 
     /// Whether a name speaks of a moment: its last word, or any, is one that moments are called by.
@@ -107,7 +129,12 @@ public enum DateKeyCheck {
         }
 
         private func finding(_ value: JSONValue) -> PayloadFinding? {
-            guard let text = value.string else { return self.finding(ofNumber: value) }
+            guard value.verbatim.count >= DateKeyCheck.fewestDigits else { return nil }
+            if value.kind == .number { return self.finding(ofNumber: value) }
+            // A date begins with a digit, behind the quotation mark.
+            guard let first = value.verbatim.dropFirst().first, 0x30...0x39 ~= first, let text = value.string else {
+                return nil
+            }
             guard let moment = CalendarTime(iso8601: text) else {
                 let isDate = CalendarTime(iso8601: text, assumingUTC: true) != nil || self.isUnixTime(text)
                 return isDate ? self.text(likely: nil) : nil

@@ -1,3 +1,5 @@
+public import VerbatimJSON
+
 /// A mistake in a Live Activity push, or something that its sender should know.
 ///
 /// APNs answers 200 to most of them, and the phone then does nothing, or something else.
@@ -48,6 +50,16 @@ public struct PayloadFinding: Sendable, Equatable, CustomStringConvertible {
     /// names its fields differently has names of its own for `field`.
     public var name: String {
         self.field.name + self.path
+    }
+
+    /// Writes the finding as an object of `field` (see ``name``), `code`, `message` and, where there is one, `likely`.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("field", self.name)
+        writer.member("code", self.code.rawValue)
+        writer.member("message", self.message)
+        writer.member("likely", raw: self.likely.map { Array($0.utf8) })
+        writer.endObject()
     }
 
     /// Name and message.

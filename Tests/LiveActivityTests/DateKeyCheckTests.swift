@@ -49,7 +49,8 @@ struct DateKeyCheckTests {
             #"{"deliveryTime":"14:30"}"#, #"{"startDate":null,"endDate":true,"date":{}}"#, #"{"orderId":1796007172}"#,
             #"{"id":"2026-11-30T02:52:52Z"}"#, #"{"friend":1796007172}"#, #"{"endTime":1e400}"#,
             #"{"endTime":-1796007172}"#,
-            #"{}"#, #"{"times":[[],{}]}"#, #"{"endTime":99999999999999999999}"#,
+            #"{}"#, #"{"endTime":2e9,"startTime":"x1796007172"}"#, #"{"times":[[],{}]}"#,
+            #"{"endTime":99999999999999999999}"#,
         ]
     )
     func letAlone(json: String) throws {

@@ -1,5 +1,6 @@
 import LiveActivity
 import Testing
+import VerbatimJSON
 
 @Suite("A whole Live Activity push", .timeLimit(.minutes(1)))
 struct LiveActivityPushTests {
@@ -369,6 +370,19 @@ struct LiveActivityPushTests {
         let findings = Self.update().findings(now: Self.now, lastTimestamp: Self.now)
         #expect(findings.map(\.code) == [.timestampNotNewer])
         #expect(findings.first?.likely == String(Self.now + 1))
+    }
+
+    @Test("A finding as JSON has its field, code and message, and the likely value as a number")
+    func findingAsJSON() throws {
+        var push = Self.update()
+        push.content.contentState = Array(#"{"eta":1796007172}"#.utf8)
+        let finding = try #require(push.findings(now: Self.now).first)
+        var writer = JSONWriter()
+        finding.write(to: &writer)
+        let expected =
+            #"{"field":"aps.content-state.eta","code":"date_as_unix_seconds","message":"looks like Unix seconds; "#
+            + #"if it is a Date it must be the seconds since 2001, 817699972","likely":817699972}"#
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == expected)
     }
 
     @Test("A push prints without its content")

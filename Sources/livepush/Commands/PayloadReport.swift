@@ -60,12 +60,7 @@ struct PayloadReport {
         writer.key(name)
         writer.beginArray()
         for finding in findings {
-            writer.beginObject()
-            writer.member("field", finding.name)
-            writer.member("code", finding.code.rawValue)
-            writer.member("message", finding.message)
-            writer.member("likely", raw: finding.likely.map { Array($0.utf8) })
-            writer.endObject()
+            finding.write(to: &writer)
         }
         writer.endArray()
     }
