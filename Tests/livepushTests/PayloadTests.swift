@@ -208,6 +208,15 @@ extension EndToEndTests {
             #expect(answer["warnings"]?.elements.count == (status == 1 ? 0 : 1))
         }
 
+        @Test(
+            "An update at priority 10 without alert is told what it costs",
+            arguments: [([], true), (["--priority", "5"], false), (["--title", "T", "--body", "B"], false)]
+        )
+        func budget(words: [String], isTold: Bool) throws {
+            let outcome = try payload(["update", "--content-state", "{}"] + words + Self.bundle)
+            #expect(outcome.output.contains("hourly budget") == isTold)
+        }
+
         @Test("A topic given for the bundle id is refused")
         func topicForBundleID() throws {
             let topic = "com.example.app.push-type.liveactivity"

@@ -33,7 +33,6 @@ extension PayloadCommand {
         """
         Prints the payload, the headers and a curl command; sends nothing. Every mistake that is known to make a push fail,
         most of them silently, is named on standard error: a warning lets the push be built, a refusal ends with exit code 1.
-        The checks are those of the gateway.
 
         Dates are Unix seconds, ISO 8601 such as 2026-11-30T14:00:00Z, or from now on such as +15m (s, m, h). The dates
         inside content-state and attributes are not: see livepush payload date.

@@ -24,12 +24,17 @@ struct PayloadReport {
             \(String(decoding: payload, as: UTF8.self))
 
             Headers:
-            \(push.headers.map { "\($0.name): \($0.value)\n" }.joined())
+            \(push.headers.map { "\($0.name): \($0.value)\n" }.joined())\(budget)
             The command, with a provider token that is good for an hour:
             \(providerToken)
             \(curl)
 
             """
+    }
+
+    private var budget: String {
+        guard push.priority == 10, push.content.event == .update, push.content.alert?.isEmpty ?? true else { return "" }
+        return "Priority 10 counts toward the phone's hourly budget, past which updates are throttled; 5 does not.\n"
     }
 
     /// For machines. Without payload and command where something is refused.
