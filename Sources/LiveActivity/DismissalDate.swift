@@ -11,7 +11,7 @@ public enum DismissalDate {
     ///   - defaultIsImmediate: whether an `end` without a date removes the activity at once (Tencent), or leaves it to the
     ///     system (Pushwoosh and Apple).
     ///   - now: Unix seconds at the time of sending.
-    /// - Returns: Unix seconds, or nil where the key is left out: on an update, where it has no effect. "At once" is the
+    /// - Returns: Unix seconds, or nil where the key is left out: on a start or an update, where it has no effect. "At once" is the
     ///   second before now, which is in the past wherever it arrives.
     public static func toSend(
         event: ActivityEvent,
@@ -20,27 +20,25 @@ public enum DismissalDate {
         now: Int64,
     ) -> Int64? {
         switch event {
-        case .update: nil
+        case .start, .update: nil
         case .end: requested ?? (defaultIsImmediate ? now - 1 : nil)
         }
     }
 
-    /// What the caller should know about the date they gave.
-    public enum Warning: Sendable, Equatable {
-        /// The date stands on an update and is left out.
-        case ignoredOnUpdate
-        /// The date is more than four hours ahead; it is sent, and the system removes the activity earlier.
-        case beyondLongestDelay
-    }
-
-    /// What to warn the caller of, if anything.
+    /// What is to be said of a date.
     ///
     /// - Parameter now: Unix seconds.
-    public static func warning(event: ActivityEvent, requested: Int64?, now: Int64) -> Warning? {
-        guard let requested else { return nil }
+    public static func findings(event: ActivityEvent, requested: Int64?, now: Int64) -> [PayloadFinding] {
+        guard let requested else { return [] }
+        if let fault = UnixSecondsCheck.finding(.dismissalDate, requested, now: now) { return [fault] }
         switch event {
-        case .update: return .ignoredOnUpdate
-        case .end: return requested > now + Self.longestDelay ? .beyondLongestDelay : nil
+        case .start, .update:
+            let message = "means nothing on \(event == .start ? "a start" : "an update") and was left out"
+            return [.warning(.dismissalDate, .dismissalDateIgnored, message)]
+        case .end:
+            guard requested > now + Self.longestDelay else { return [] }
+            let message = "is more than four hours ahead; the system removes an ended activity after four hours"
+            return [.warning(.dismissalDate, .dismissalDateFar, message)]
         }
     }
 }

@@ -8,16 +8,19 @@ public enum LiveActivityPayload {
     ///   - timestamp: Unix seconds, of the moment of sending. The system ignores a push whose timestamp is older than the
     ///     last it showed, and one with milliseconds, which look like the far future.
     ///   - dismissalDate: what `DismissalDate.toSend` answered; left out on an update whatever it is.
-    /// - Returns: the body. Compare its size with `PayloadLimit.bytes`.
+    /// - Returns: the body. Compare its size with `PayloadLimit`.
     public static func encode(_ content: ActivityContent, timestamp: Int64, dismissalDate: Int64?) -> [UInt8] {
         LiveActivityPayloadTemplate(content, dismissalDate: dismissalDate).encode(timestamp: timestamp)
     }
 
     /// Whether a push of this content is within `PayloadLimit.bytes` for sure, as can be seen without encoding it.
     public static func surelyFits(_ content: ActivityContent) -> Bool {
-        PayloadLimit.surelyHolds(
-            texts: [content.alert?.title, content.alert?.body, content.alert?.sound],
-            json: content.contentState.count + (content.relevanceScore?.count ?? 0),
+        let texts = (content.alert?.title?.strings ?? []) + (content.alert?.body?.strings ?? [])
+        return PayloadLimit.surelyHolds(
+            texts: texts + [content.alert?.sound, content.start?.attributesType, content.start?.pushChannel],
+            // Each argument of a localized text has quotation marks and a comma.
+            json: content.contentState.count + (content.relevanceScore?.count ?? 0)
+                + (content.start?.attributes.count ?? 0) + 3 * texts.count,
         )
     }
 }
@@ -32,7 +35,9 @@ public struct LiveActivityPayloadTemplate: Sendable {
     ///
     /// - Parameter dismissalDate: what `DismissalDate.toSend` answered; left out on an update whatever it is.
     public init(_ content: ActivityContent, dismissalDate: Int64?) {
-        var writer = JSONWriter(capacity: 256 + content.contentState.count)
+        var writer = JSONWriter(
+            capacity: 256 + content.contentState.count + (content.start?.attributes.count ?? 0)
+        )
         writer.beginObject()
         writer.key("aps")
         writer.beginObject()
@@ -42,15 +47,16 @@ public struct LiveActivityPayloadTemplate: Sendable {
         // Stands for the digits, so that the comma behind them is written.
         writer.raw([])
         writer.member("event", content.event.rawValue)
-        writer.member("content-state", raw: content.contentState)
+        if !content.contentState.isEmpty { writer.member("content-state", raw: content.contentState) }
+        if content.event == .start, let start = content.start { Self.write(start, to: &writer) }
         if content.event == .end { writer.member("dismissal-date", dismissalDate) }
         writer.member("stale-date", content.staleDate)
         writer.member("relevance-score", raw: content.relevanceScore)
         if let alert = content.alert, !alert.isEmpty {
             writer.key("alert")
             writer.beginObject()
-            writer.member("title", alert.title)
-            writer.member("body", alert.body)
+            Self.write("title", alert.title, to: &writer)
+            Self.write("body", alert.body, to: &writer)
             writer.member("sound", alert.sound)
             writer.endObject()
         }
@@ -68,5 +74,18 @@ public struct LiveActivityPayloadTemplate: Sendable {
         payload.append(contentsOf: digits)
         payload.append(contentsOf: self.bytes[self.timestampOffset...])
         return payload
+    }
+
+    private static func write(_ start: ActivityStart, to writer: inout JSONWriter) {
+        writer.member("attributes-type", start.attributesType)
+        writer.member("attributes", raw: start.attributes)
+        if start.wantsPushToken { writer.member("input-push-token", 1) }
+        writer.member("input-push-channel", start.pushChannel)
+    }
+
+    private static func write(_ name: String, _ text: AlertText?, to writer: inout JSONWriter) {
+        guard let text, !text.isEmpty else { return }
+        writer.key(name)
+        text.write(to: &writer)
     }
 }

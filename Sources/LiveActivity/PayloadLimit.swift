@@ -2,6 +2,8 @@
 public enum PayloadLimit {
     /// Bytes of the body of a notification or a Live Activity push.
     public static let bytes = 4096
+    /// Bytes of the body of a push to a broadcast channel (Apple: "Sending broadcast push notification requests to APNs").
+    public static let broadcastBytes = 5120
 
     /// More than everything in a body but its texts and what is JSON already: names, numbers, brackets.
     private static let frame = 512

@@ -23,9 +23,9 @@ public enum UnixSecondsCheck {
     public static func classify(_ value: Int64, now: Int64) -> Verdict {
         if value < 0 { return .negative }
         if value == 0 { return .plausible }
-        let referenceNow = now - Self.referenceDate
+        let referenceNow = now - CalendarTime.referenceDate
         if (referenceNow - Self.window...referenceNow + Self.window).contains(value) {
-            return .referenceDate(likely: value + Self.referenceDate)
+            return .referenceDate(likely: value + CalendarTime.referenceDate)
         }
         let firstMillisecond = max(now - Self.window, 1) * 1000
         if value < firstMillisecond { return .plausible }
@@ -34,8 +34,24 @@ public enum UnixSecondsCheck {
         return .milliseconds(likely: likely)
     }
 
-    /// 2001-01-01T00:00:00Z in Unix seconds.
-    private static let referenceDate: Int64 = 978_307_200
+    /// The mistake in a value that is no Unix seconds; nil if nothing speaks against it.
+    ///
+    /// - Parameter now: Unix seconds by the clock.
+    public static func finding(_ field: PayloadField, _ value: Int64, now: Int64) -> PayloadFinding? {
+        switch Self.classify(value, now: now) {
+        case .plausible:
+            return nil
+        case .negative:
+            return .refusal(field, .negative, "must not be negative")
+        case .milliseconds(let likely):
+            let message = "looks like milliseconds; in Unix seconds it would be \(likely)"
+            return .refusal(field, .milliseconds, message, likely: String(likely))
+        case .referenceDate(let likely):
+            let message = "looks like seconds since 2001; in Unix seconds it would be \(likely)"
+            return .refusal(field, .secondsSince2001, message, likely: String(likely))
+        }
+    }
+
     /// Ten years in seconds.
-    private static let window: Int64 = 315_576_000
+    static let window: Int64 = 315_576_000
 }

@@ -129,7 +129,7 @@ enum Answer {
         for warning in warnings {
             writer.beginObject()
             writer.member("Field", warning.field)
-            writer.member("Code", warning.code.rawValue)
+            writer.member("Code", warning.code.word)
             writer.member("Message", warning.message)
             writer.endObject()
         }

@@ -171,7 +171,7 @@ extension ChatMessage {
 
     private var alert: ActivityAlert? {
         guard explicitTitle != nil || explicitText != nil else { return nil }
-        return ActivityAlert(title: explicitTitle, body: explicitText)
+        return ActivityAlert(title: explicitTitle.map(AlertText.plain), body: explicitText.map(AlertText.plain))
     }
 
     // MARK: -

@@ -15,13 +15,16 @@ extension LiveActivityInfo {
             )
         }
         guard let name = try fields.string("Event") else { throw fields.fault("Event", "missing") }
-        guard let event = ActivityEvent(rawValue: name) else {
+        guard let event = ActivityEvent(rawValue: name), event != .start else {
             throw fields.fault("Event", "must be update or end")
         }
         guard let state = try fields.object("ContentState") else { throw fields.fault("ContentState", "missing") }
         self.laID = laID
         self.event = event
         contentState = Array(state.object.verbatim)
+        warnings += DateKeyCheck.findings(in: state.object, .contentState, now: now).map {
+            RequestWarning($0, field: fields.path(of: "ContentState"))
+        }
         dismissalDate = try LiveActivityInfo.dismissalDate(in: fields, event: event, now: now, &warnings)
         for (key, _) in fields.object.members where !LiveActivityInfo.fields.contains(key) {
             warnings.append(
@@ -43,25 +46,11 @@ extension LiveActivityInfo {
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) -> Int64? {
         guard let date = try fields.integer("DismissalDate") else { return nil }
-        switch UnixSecondsCheck.classify(date, now: now) {
-        case .plausible: break
-        case .negative: throw fields.fault("DismissalDate", "must not be negative")
-        case .milliseconds(let likely):
-            throw fields.fault("DismissalDate", "looks like milliseconds; in Unix seconds it would be \(likely)")
-        case .referenceDate(let likely):
-            throw fields.fault("DismissalDate", "looks like seconds since 2001; in Unix seconds it would be \(likely)")
+        let findings = DismissalDate.findings(event: event, requested: date, now: now)
+        if let refusal = findings.first(where: { $0.severity == .refusal }) {
+            throw fields.fault("DismissalDate", refusal.message)
         }
-        let path = fields.path(of: "DismissalDate")
-        switch DismissalDate.warning(event: event, requested: date, now: now) {
-        case nil: break
-        case .ignoredOnUpdate:
-            let message = "means nothing on an update and was left out"
-            warnings.append(RequestWarning(field: path, code: .dismissalDateIgnored, message: message))
-            return nil
-        case .beyondLongestDelay:
-            let message = "is more than four hours ahead; the system removes an ended activity after four hours"
-            warnings.append(RequestWarning(field: path, code: .dismissalDateFar, message: message))
-        }
-        return date
+        warnings += findings.map { RequestWarning($0, field: fields.path(of: "DismissalDate")) }
+        return event == .end ? date : nil
     }
 }

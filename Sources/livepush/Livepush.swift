@@ -12,6 +12,7 @@ struct Livepush {
             CertificateTokenCommand.self,
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
+            PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
             BenchCommand.self, BenchSinkCommand.self, BenchDriverCommand.self, BenchAPNsCommand.self,
         ]
     }

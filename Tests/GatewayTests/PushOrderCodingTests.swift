@@ -45,6 +45,30 @@ struct PushOrderCodingTests {
         )
     }
 
+    /// An order that starts an activity.
+    private static func start() -> PushOrder {
+        var order = Self.full()
+        order.activity?.content = ActivityContent(
+            event: .start,
+            contentState: Array(#"{"a":1.0}"#.utf8),
+            alert: ActivityAlert(title: .localized(key: "%@ now", arguments: ["A/b"]), body: "B"),
+            start: ActivityStart(
+                attributesType: "Delivery",
+                attributes: Array(#"{"n":1e2}"#.utf8),
+                wantsPushToken: true,
+                pushChannel: "AAAA",
+            ),
+        )
+        return order
+    }
+
+    /// An `end` that says nothing of the state.
+    private static func endWithoutState() -> PushOrder {
+        var order = Self.full()
+        order.activity?.content.contentState = []
+        return order
+    }
+
     private static func changed(_ text: String, to replacement: String) throws -> [UInt8] {
         let encoded = String(decoding: full().encoded(), as: UTF8.self)
         guard encoded.contains(text) else { throw TestFailure("the encoding does not hold \(text)") }
@@ -55,7 +79,7 @@ struct PushOrderCodingTests {
     func roundTrip() throws {
         let orders = [
             Self.full(), Fixture.order(), Fixture.order(nil), Fixture.order(Fixture.end(), suppression: .onlineOnly),
-            Fixture.order(notification: NotificationContent()),
+            Fixture.order(notification: NotificationContent()), Self.start(), Self.endWithoutState(),
             Fixture.order(notification: NotificationContent(title: "T", badge: .add(99))),
         ]
         for order in orders {
@@ -94,7 +118,7 @@ struct PushOrderCodingTests {
         arguments: [
             (#""dialect":"tencent""#, #""dialect":"new""#, "dialect"),
             (#""suppression":"push_flag""#, #""suppression":"new""#, "suppression"),
-            (#""event":"end""#, #""event":"start""#, "event"),
+            (#""event":"end""#, #""event":"launch""#, "event"), (#""event":"end""#, #""event":"start""#, "start"),
             (#""defaultDismissal":"system""#, #""defaultDismissal":"new""#, "defaultDismissal"),
             (#""contentState":{"#, #""contentState":[],"was":{"#, "contentState"),
             (#""lifetime":604800"#, #""lifetime":"x""#, "lifetime"),

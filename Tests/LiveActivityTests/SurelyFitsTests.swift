@@ -33,7 +33,7 @@ struct SurelyFitsTests {
             contentState: Array(#"{"step":1}"#.utf8),
             staleDate: .min,
             relevanceScore: Array("-1.5e300".utf8),
-            alert: ActivityAlert(title: String(Self.dearest.dropLast(6)), body: "x", sound: "x"),
+            alert: ActivityAlert(title: .plain(String(Self.dearest.dropLast(6))), body: "x", sound: "x"),
         )
         #expect(LiveActivityPayload.surelyFits(content))
         let payload = LiveActivityPayload.encode(content, timestamp: .min, dismissalDate: .min)
@@ -41,5 +41,31 @@ struct SurelyFitsTests {
         var more = content
         more.contentState = Array(repeating: UInt8(ascii: " "), count: 64) + content.contentState
         #expect(!LiveActivityPayload.surelyFits(more))
+    }
+
+    @Test("A start that surely fits is within the limit with every key in it, however many arguments its texts have")
+    func start() {
+        var content = ActivityContent(
+            event: .start,
+            contentState: Array(#"{"step":1}"#.utf8),
+            staleDate: .min,
+            relevanceScore: Array("-1.5e300".utf8),
+            alert: ActivityAlert(
+                title: .localized(key: "k", arguments: Array(repeating: "", count: 1180)),
+                body: .localized(key: "k", arguments: []),
+            ),
+            start: ActivityStart(
+                attributesType: "A",
+                attributes: Array("{}".utf8),
+                wantsPushToken: true,
+                pushChannel: "AA==",
+            ),
+        )
+        #expect(!LiveActivityPayload.surelyFits(content))
+        content.alert?.title = .localized(key: "k", arguments: Array(repeating: "", count: 1160))
+        #expect(LiveActivityPayload.surelyFits(content))
+        #expect(LiveActivityPayload.encode(content, timestamp: .min, dismissalDate: nil).count <= PayloadLimit.bytes)
+        content.start?.attributes = Array(#"{"a":"\#(String(repeating: "x", count: 100))"}"#.utf8)
+        #expect(!LiveActivityPayload.surelyFits(content))
     }
 }

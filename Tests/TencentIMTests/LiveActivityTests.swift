@@ -145,6 +145,18 @@ struct LiveActivityTests {
         )
     }
 
+    @Test("C60: a date in the state that is not in the form of Swift's Date is warned of, and goes out as it came")
+    func dateInState() async throws {
+        let backend = Backend()
+        let state = #"{"stops":[{"endTime":1796007172}]}"#
+        let answer = try await backend.send(activity(#""LaId":"a","Event":"update","ContentState":\#(state)"#))
+        let warning = try #require(answer["Warnings"]?.elements.first)
+        #expect(warning["Field"]?.string == Self.field + ".ContentState.stops[0].endTime")
+        #expect(warning["Code"]?.string == "date_as_unix_seconds")
+        #expect(warning["Message"]?.string?.contains("817699972") == true)
+        #expect(backend.gateway.orders.first?.activity?.content.contentState == Array(state.utf8))
+    }
+
     // MARK: - The rest
 
     @Test("an unknown field inside LiveActivity is warned of, by name")

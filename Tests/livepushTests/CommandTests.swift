@@ -37,7 +37,8 @@ extension EndToEndTests {
                 ["certificate", "add"],
                 ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
                 ["registrations", "import"], ["send"],
-                ["simulator"],
+                ["simulator"], ["payload"], ["payload", "start"], ["payload", "update"], ["payload", "end"],
+                ["payload", "date"],
             ],
         )
         func helpExitsZero(command: [String]) throws {

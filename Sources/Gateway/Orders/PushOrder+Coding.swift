@@ -79,16 +79,25 @@ extension ActivityInstruction {
         writer.beginObject()
         writer.member("laId", laID)
         writer.member("event", content.event.rawValue)
-        writer.member("contentState", raw: content.contentState)
+        if !content.contentState.isEmpty { writer.member("contentState", raw: content.contentState) }
         writer.member("staleDate", content.staleDate)
         writer.member("relevanceScore", raw: content.relevanceScore)
         writer.member("dismissalDate", content.dismissalDate)
         if let alert = content.alert {
             writer.key("alert")
             writer.beginObject()
-            writer.member("title", alert.title)
-            writer.member("body", alert.body)
+            ActivityInstruction.encode("title", alert.title, to: &writer)
+            ActivityInstruction.encode("body", alert.body, to: &writer)
             writer.member("sound", alert.sound)
+            writer.endObject()
+        }
+        if let start = content.start {
+            writer.key("start")
+            writer.beginObject()
+            writer.member("attributesType", start.attributesType)
+            writer.member("attributes", raw: start.attributes)
+            if start.wantsPushToken { writer.member("pushToken", true) }
+            writer.member("pushChannel", start.pushChannel)
             writer.endObject()
         }
         writer.member("defaultDismissal", defaultDismissal.rawValue)
@@ -96,31 +105,60 @@ extension ActivityInstruction {
         writer.endObject()
     }
 
+    private static func encode(_ name: String, _ text: AlertText?, to writer: inout JSONWriter) {
+        guard let text else { return }
+        writer.key(name)
+        text.write(to: &writer)
+    }
+
     fileprivate init(decoding value: JSONValue) throws(PushOrder.DecodingError) {
         guard let event = ActivityEvent(rawValue: try value.text("event")) else {
             throw PushOrder.DecodingError(key: "event")
         }
-        guard let state = value["contentState"], state.kind == .object else {
+        guard event != .start || value["start"] != nil else { throw PushOrder.DecodingError(key: "start") }
+        let state = value["contentState"]
+        guard state?.kind == .object || state == nil && event == .end else {
             throw PushOrder.DecodingError(key: "contentState")
         }
         guard let dismissal = DefaultDismissal(rawValue: try value.text("defaultDismissal")) else {
             throw PushOrder.DecodingError(key: "defaultDismissal")
         }
         let alert = value["alert"].map {
-            ActivityAlert(title: $0["title"]?.string, body: $0["body"]?.string, sound: $0["sound"]?.string)
+            ActivityAlert(
+                title: $0["title"].flatMap(AlertText.init),
+                body: $0["body"].flatMap(AlertText.init),
+                sound: $0["sound"]?.string,
+            )
         }
         self.init(
             laID: try value.text("laId"),
             content: ActivityContent(
                 event: event,
-                contentState: Array(state.verbatim),
+                contentState: state.map { Array($0.verbatim) } ?? [],
                 staleDate: value["staleDate"]?.integer,
                 relevanceScore: value["relevanceScore"].map { Array($0.verbatim) },
                 dismissalDate: value["dismissalDate"]?.integer,
                 alert: alert,
+                start: try value["start"].map { value throws(PushOrder.DecodingError) in
+                    try ActivityStart(decoding: value)
+                },
             ),
             defaultDismissal: dismissal,
             priority: value["priority"]?.integer.flatMap { Int(exactly: $0) },
+        )
+    }
+}
+
+extension ActivityStart {
+    fileprivate init(decoding value: JSONValue) throws(PushOrder.DecodingError) {
+        guard let attributes = value["attributes"], attributes.kind == .object else {
+            throw PushOrder.DecodingError(key: "attributes")
+        }
+        self.init(
+            attributesType: try value.text("attributesType"),
+            attributes: Array(attributes.verbatim),
+            wantsPushToken: value["pushToken"]?.boolean ?? false,
+            pushChannel: value["pushChannel"]?.string,
         )
     }
 }

@@ -54,9 +54,12 @@ struct CommandArguments {
         self.operands = operands
     }
 
+    /// The first word that belongs to no option, if there is one.
+    var operand: String? { operands.first }
+
     /// The first word that belongs to no option.
     func requiredOperand(_ name: String) throws(UsageError) -> String {
-        guard let operand = operands.first else { throw UsageError("\(name) is needed") }
+        guard let operand else { throw UsageError("\(name) is needed") }
         return operand
     }
 

@@ -1,5 +1,6 @@
 import APNs
 import Gateway
+import LiveActivity
 import PostgresClient
 
 private let businessID = CommandOption(
@@ -33,7 +34,7 @@ enum CertificateAddCommand: Command {
         let id = try arguments.requiredInteger("sdk-app-id")
         let business = try arguments.requiredInteger("business-id")
         let bundleID = try arguments.required("bundle-id")
-        guard isBundleID(bundleID) else {
+        guard PushTopic.isBundleID(bundleID) else {
             throw UsageError("--bundle-id: expected letters, digits, '-' and '.', such as com.example.app")
         }
         guard let environment = try arguments.oneOf("environment", ["sandbox", "production", "both"]) else {
@@ -76,18 +77,6 @@ enum CertificateAddCommand: Command {
         StandardOutput.write(
             "Certificate \(business) of app \(id) is set up. Running gateways follow within 5 seconds.\n"
         )
-    }
-
-    /// Whether Apple could have given it out.
-    static func isBundleID(_ text: String) -> Bool {
-        1...155 ~= text.utf8.count
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."): true
-                default: false
-                }
-            }
     }
 }
 

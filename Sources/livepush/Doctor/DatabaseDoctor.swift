@@ -2,6 +2,7 @@ import APNs
 import EventLoop
 import Gateway
 import Glibc
+import LiveActivity
 import PostgresClient
 
 /// The checks of `livepush doctor` that need the database.
@@ -224,7 +225,7 @@ struct DatabaseDoctor {
             let bundleID = try row.text(2)
             let scope = try row.text(6)
             environments.formUnion(APNsEnvironment.allCases.filter { scope == "both" || scope == $0.rawValue })
-            guard CertificateAddCommand.isBundleID(bundleID) else {
+            guard PushTopic.isBundleID(bundleID) else {
                 report.fail(subject, "'\(bundleID)' is no bundle id: livepush certificate add with --bundle-id")
                 continue
             }

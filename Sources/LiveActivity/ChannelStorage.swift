@@ -1,0 +1,11 @@
+/// What a broadcast channel keeps for phones that are away: its `message-storage-policy`, which never changes (Apple: "Sending
+/// channel management requests to APNs").
+public enum ChannelStorage: Int, Sendable, Equatable {
+    /// Nothing; in return the channel may send more often.
+    case none = 0
+    /// The most recent push, for eight hours at most.
+    case mostRecent = 1
+
+    /// How long a stored push is kept at most.
+    public static let longestLife: Duration = .seconds(8 * 3600)
+}
