@@ -590,14 +590,16 @@ async def soak(arguments):
         await fleet.start()
         backend = Backend(fleet)
         await backend.register()
-        backend.start()
+        backend.start(workers=4, pause=0.1)
         backend.tasks.append(asyncio.ensure_future(stumble(fleet, backend)))
         rows = []
         interval = max(1, arguments.size * 60 / 40)
         print("%8s %9s %7s %7s %13s %12s" % ("seconds", "messages", "MB", "files", "tables in MB", "history"))
         for _ in range(40):
-            await asyncio.sleep(interval)
-            await backend.collect()
+            end = time.monotonic() + interval
+            while time.monotonic() < end:
+                await asyncio.sleep(min(5, interval))
+                await backend.collect()
             row = (
                 sum(gateway.memory("VmRSS") for gateway in fleet.gateways),
                 sum(gateway.descriptors() for gateway in fleet.gateways),

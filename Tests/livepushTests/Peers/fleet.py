@@ -289,10 +289,14 @@ class Fleet:
     # --- APNs
 
     async def behave(self, behaviours):
-        await exchange(self.control, "POST", "/behaviours", json.dumps(behaviours))
+        await self.tell("/behaviours", behaviours)
 
     async def settings(self, streams):
-        await exchange(self.control, "POST", "/settings", json.dumps({"streams": streams}))
+        await self.tell("/settings", {"streams": streams})
+
+    async def tell(self, path, body):
+        # A busy peer takes its time.
+        await exchange(self.control, "POST", path, json.dumps(body), timeout=120)
 
     async def pushes(self, after, count=0, seconds=0):
         """What arrived at APNs after push number `after`, at once or when there are `count` of them."""
@@ -629,7 +633,7 @@ class Backend:
                 entry[1] += 1
                 if is_state:
                     self.states.setdefault(push["token"], []).append((aps["timestamp"], push["received"], number))
-        await exchange(self.fleet.control, "POST", "/forget", json.dumps({"through": self.arrivals}))
+        await self.fleet.tell("/forget", {"through": self.arrivals})
 
     async def collect_often(self):
         while True:
@@ -673,6 +677,8 @@ class Backend:
             "sent again after APNs took it": sum(max(0, accepted - 1) for _, accepted in self.arrived.values()),
         }
         if faults:
+            # What is lost first.
+            faults.sort()
             logs = ["%s:\n%s" % (gateway.name, gateway.tail()) for gateway in self.fleet.gateways]
             outcomes = self.fleet.postgres.sql(
                 "SELECT outcome, route, route_reason, apns_status, apns_reason, count(*) FROM delivery GROUP BY 1, 2, 3, 4, 5"
