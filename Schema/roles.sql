@@ -120,7 +120,8 @@ GRANT SELECT (
     token_fingerprint, environment, sent_at, finished_at, business_id
 ) ON delivery TO livepush_operator;
 GRANT SELECT (
-    message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason
+    message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason,
+    lone_takeovers
 ) ON pending TO livepush_operator;
 GRANT SELECT (
     kind, sdk_app_id, subject, business_id, environment, route, detail, host, first_seen, last_seen, count, fades_at,

@@ -35,6 +35,10 @@ public final class APNsClient {
     /// wait until a token is there; a token that gets old is replaced behind their backs.
     public var tokenSource: ProviderTokenSource?
 
+    /// Whether pushes may be sent now, asked just before they go on a stream. Where not, those that wait end as
+    /// `unanswered(closed)`, which was not processed.
+    public var maySend: () -> Bool = { true }
+
     /// Opens nothing yet: connections come with the first push of a key.
     ///
     /// - Parameters:
@@ -162,6 +166,7 @@ public final class APNsClient {
             circuits: circuits.circuits(of: key, in: environment, configuration),
             logger: logger,
             counters: counters,
+            maySend: { [weak self] in self?.maySend() ?? false },
             getToken: { [weak self] request, completion in self?.getToken(request, completion) },
             onRetired: { [weak self] pool in self?.retiring.removeAll { $0 === pool } },
         )

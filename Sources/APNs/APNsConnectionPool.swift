@@ -26,6 +26,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     private let tls: TLSContext
     private let tokens: ProviderTokenCache
     private let circuits: KeyCircuits
+    private let maySend: () -> Bool
     private let getToken: ProviderTokenSource
     private let logger: Logger
     private let counters: APNsCounters
@@ -44,6 +45,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
 
     /// - Parameters:
     ///   - circuits: shared by the pools of this key in all lanes.
+    ///   - maySend: whether pushes may go on a stream now.
     ///   - getToken: where provider tokens come from.
     ///   - onRetired: called when the last connection has ended after ``retire()``.
     init(
@@ -56,6 +58,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         circuits: KeyCircuits,
         logger: Logger,
         counters: APNsCounters,
+        maySend: @escaping () -> Bool,
         getToken: @escaping ProviderTokenSource,
         onRetired: @escaping (APNsConnectionPool) -> Void,
     ) {
@@ -67,6 +70,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         self.tls = tls
         self.tokens = tokens
         self.circuits = circuits
+        self.maySend = maySend
         self.getToken = getToken
         self.logger = logger
         self.counters = counters
@@ -93,7 +97,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     /// Sends what can be sent, connects where that helps.
     func dispatch() {
         guard !waiting.isEmpty else { return }
-        guard !isRetired else {
+        guard !isRetired, maySend() else {
             fail(waiting.takeAll(), APNsFailure(.closed))
             return
         }

@@ -167,4 +167,22 @@ struct APNsClientTests {
         }
         #expect(try await peer.lines("alpn").count == 2)
     }
+
+    @Test("What waits for a stream when sending is not allowed any more is not sent, what is on one is answered")
+    func sendingForbidden() async throws {
+        let peer = try await HTTP2Peer(#"{"hold": 0.1, "streams": 1}"#)
+        let key = try Samples.key()
+        try await TestLane.with(peer, configure: { $0.connectionsPerKey = 1 }) { lane in
+            async let outcomes = lane.sendAll(Samples.requests(0..<10), key: key)
+            _ = try await peer.wait(for: "request")
+            await lane.allowSending(false)
+            let (sent, kept) = await (outcomes.filter { $0.status == 200 }, outcomes.filter { $0.status != 200 })
+            #expect((1..<10).contains(sent.count))
+            #expect(kept.allSatisfy { $0 == .unanswered(APNsFailure(.closed), mayHaveBeenProcessed: false) })
+            let requests = try await peer.lines("request")
+            #expect(requests.count == sent.count)
+            await lane.allowSending(true)
+            #expect(await lane.send(Samples.request(11), key: key).status == 200)
+        }
+    }
 }

@@ -43,7 +43,7 @@ struct DeliveryStoreAcceptTests {
             let receipts = try await database.accept([Fixture.order(nil)])
             #expect(try database.sql("SELECT instance_id IS NULL, due <= now() FROM pending") == "t|t")
             #expect(try database.sql("SELECT la_id IS NULL, event IS NULL FROM message") == "t|t")
-            let work = try await database.store.takeDue(owner: 5, limit: 10, suspects: false)
+            let work = try await database.store.takeDue(owner: 5, limit: 10)
             #expect(work.map(\.receipt) == receipts)
             #expect(try work.map { try PushOrder(decoding: $0.content) } == [Fixture.order(nil)])
         }

@@ -19,11 +19,11 @@ struct DeliveryStoreQueueTests {
                 UPDATE pending SET due = due + interval '1 minute' WHERE message_id = \(receipts[0].id)
                 """
             )
-            let first = try await database.store.takeDue(owner: 5, limit: 1, suspects: false)
+            let first = try await database.store.takeDue(owner: 5, limit: 1)
             #expect(first.map(\.receipt) == [receipts[2]])
             #expect(first.map(\.account) == [nil])
             #expect(first.map(\.progress) == [nil])
-            let second = try await database.store.takeDue(owner: 6, limit: 10, suspects: false)
+            let second = try await database.store.takeDue(owner: 6, limit: 10)
             #expect(second.map(\.receipt) == [receipts[1]])
             #expect(
                 try database.sql("SELECT coalesce(instance_id, 0) FROM pending ORDER BY message_id") == "0\n6\n5"
@@ -40,7 +40,7 @@ struct DeliveryStoreQueueTests {
                     _ = lane
                     var taken: [Int64] = []
                     while true {
-                        let work = try await database.store.takeDue(owner: owner, limit: 4, suspects: false)
+                        let work = try await database.store.takeDue(owner: owner, limit: 4)
                         taken.append(contentsOf: work.map(\.receipt.id))
                         let left = try await database.store.backlog(upTo: 100).rows
                         if left == 0 { return taken }
@@ -88,29 +88,33 @@ struct DeliveryStoreQueueTests {
                 """
             )
             while try await gate.run(waiting).rows.first?.integer(0) != 1 {}
-            let work = try await database.store.takeDue(owner: 5, limit: 10, suspects: false)
+            let work = try await database.store.takeDue(owner: 5, limit: 10)
             #expect(work.map(\.receipt.id) == [receipts[1].id])
             _ = try await gate.run(PostgresStatement("SELECT pg_advisory_unlock(1)"))
             try await holder.value
         }
     }
 
-    @Test("what instances died with twice is taken up apart from the rest")
+    @Test("what an instance died with is taken up apart from the rest, and from the second time apart from each other")
     func suspects() async throws {
         try await StoreDatabase.run { _, database in
-            let receipts = try await database.accept([Fixture.order(), Fixture.order(), Fixture.order()])
-            try database.sql(
-                """
-                UPDATE pending SET takeovers = 2 WHERE message_id = \(receipts[0].id);
-                UPDATE pending SET takeovers = 1 WHERE message_id = \(receipts[1].id)
-                """
-            )
-            let others = try await database.store.takeDue(owner: 5, limit: 10, suspects: false)
-            #expect(others.map(\.receipt.id) == [receipts[1].id, receipts[2].id])
-            #expect(others.map(\.takeovers) == [1, 0])
-            let suspects = try await database.store.takeDue(owner: 5, limit: 1, suspects: true)
-            #expect(suspects.map(\.receipt.id) == [receipts[0].id])
-            #expect(suspects.map(\.takeovers) == [2])
+            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: 5))
+            for (receipt, (number, alone)) in zip(receipts, [(3, 1), (2, 0), (1, 0), (0, 0), (1, 0)]) {
+                try database.sql(
+                    """
+                    UPDATE pending SET takeovers = \(number), lone_takeovers = \(alone) WHERE message_id = \(receipt.id)
+                    """
+                )
+            }
+            var taken: [[Int64]] = []
+            for (isolation, limit) in [(.none, 5), (.inFewCompany, 5), (.alone, 1), (.alone, 1), (.alone, 1)]
+                as [(InstanceDeaths.Isolation, Int64)]
+            {
+                let work = try await database.store.takeDue(owner: 5, limit: limit, isolation)
+                #expect(work.allSatisfy { $0.deaths.isolation == isolation })
+                taken.append(work.map { $0.receipt.id - receipts[0].id })
+            }
+            #expect(taken == [[3], [2, 4], [1], [0], []])
         }
     }
 
@@ -121,7 +125,7 @@ struct DeliveryStoreQueueTests {
     func postpone(owner: Int64) async throws {
         try await StoreDatabase.run { _, database in
             _ = try await database.accept()
-            let work = try #require(try await database.store.takeDue(owner: 5, limit: 1, suspects: false).first)
+            let work = try #require(try await database.store.takeDue(owner: 5, limit: 1).first)
             try await database.store.postpone(work, owner: owner, reason: "not_readable")
             #expect(
                 try database.sql("SELECT instance_id IS NULL, due > now() + interval '50 seconds', reason FROM pending")
@@ -157,8 +161,8 @@ struct DeliveryStoreQueueTests {
                 ],
                 completes: false,
             )
-            #expect(try await database.store.recipientsSettled(of: receipts[0]) == ["alice", "bob"])
-            #expect(try await database.store.recipientsSettled(of: receipts[1]).isEmpty)
+            let settled = try await database.store.recipientsSettled(of: receipts)
+            #expect(settled == [receipts[0].id: ["alice", "bob"]])
         }
     }
 
@@ -173,7 +177,7 @@ struct DeliveryStoreQueueTests {
                 [StoreDatabase.entry(receipt, .accepted(), account: "caf\u{E9}")],
                 completes: false
             )
-            let settled = try await database.store.recipientsSettled(of: receipt)
+            let settled = try #require(try await database.store.recipientsSettled(of: [receipt])[receipt.id])
             #expect(settled.contains("caf\u{E9}"))
             #expect(!settled.contains("cafe\u{301}"))
         }
@@ -230,6 +234,34 @@ struct DeliveryStoreQueueTests {
                 ) == "0|1|taken_over\n0|1|taken_over\n\(alive)|0|"
             )
             #expect(try database.sql("SELECT id FROM instance") == "\(alive)")
+        }
+    }
+
+    @Test("a takeover tells what ran alone among suspects: the only one counts, several do not, nor the first time")
+    func loneTakeovers() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: 3))
+            func die(with owned: [Int]) async throws -> [String] {
+                let dead = try await database.instances.register(host: "dead")
+                for index in owned {
+                    try database.sql(
+                        "UPDATE pending SET instance_id = \(dead) WHERE message_id = \(receipts[index].id)"
+                    )
+                }
+                let freed = try await database.instances.takeOver(dead)
+                #expect(freed == Int64(owned.count))
+                return try database.sql("SELECT takeovers || ' ' || lone_takeovers FROM pending ORDER BY message_id")
+                    .split(separator: "\n").map(String.init)
+            }
+            #expect(try await die(with: [0, 1]) == ["1 0", "1 0", "0 0"])
+            #expect(try await die(with: [0, 1, 2]) == ["2 0", "2 0", "1 0"])
+            #expect(try await die(with: [0]) == ["3 1", "2 0", "1 0"])
+            // What never lost an instance before is no company.
+            try database.sql("UPDATE pending SET takeovers = 0 WHERE message_id = \(receipts[2].id)")
+            #expect(try await die(with: [0, 2]) == ["4 2", "2 0", "1 0"])
+            // A row that came through meanwhile starts afresh.
+            try database.sql("UPDATE pending SET takeovers = 0 WHERE message_id = \(receipts[0].id)")
+            #expect(try await die(with: [0]) == ["1 0", "2 0", "1 0"])
         }
     }
 

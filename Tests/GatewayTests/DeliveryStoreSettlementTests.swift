@@ -39,7 +39,7 @@ struct DeliveryStoreSettlementTests {
                 try database.sql("SELECT attempts, reason, takeovers FROM pending WHERE account = 'bob'")
                     == "3|InternalServerError|0"
             )
-            let work = try await database.store.takeDue(owner: 6, limit: 10, suspects: false)
+            let work = try await database.store.takeDue(owner: 6, limit: 10)
             #expect(work.map(\.account) == ["bob"])
             let row = try #require(work.first)
             #expect(row.receipt == receipt)
@@ -64,7 +64,7 @@ struct DeliveryStoreSettlementTests {
             for attempts in 1...3 {
                 try await database.settle([StoreDatabase.entry(receipt, .waiting(at: soon, attempts: attempts))])
                 #expect(try database.queue() == ["whole message of nobody, waits, content", "alice of nobody"])
-                #expect(try await database.store.takeDue(owner: 5, limit: 10, suspects: false).count == 1)
+                #expect(try await database.store.takeDue(owner: 5, limit: 10).count == 1)
             }
             #expect(try database.sql("SELECT attempts FROM pending WHERE account IS NOT NULL") == "3")
         }
@@ -77,7 +77,7 @@ struct DeliveryStoreSettlementTests {
             try await database.settle([StoreDatabase.entry(receipt, .fallingBack())], completes: false)
             #expect(try database.queue() == ["whole message of 5, content", "alice of 5"])
             #expect(try database.deliveries() == [])
-            #expect(try await database.store.takeDue(owner: 6, limit: 10, suspects: false).isEmpty)
+            #expect(try await database.store.takeDue(owner: 6, limit: 10).isEmpty)
             try await database.settle([StoreDatabase.entry(receipt, .accepted())])
             #expect(try database.queue() == [])
             #expect(try database.deliveries() == ["alice: accepted_by_apns"])
@@ -142,7 +142,7 @@ struct DeliveryStoreSettlementTests {
         try await StoreDatabase.run { _, database in
             let receipt = try #require(try await database.accept(owner: 5).first)
             try await database.settle([StoreDatabase.entry(receipt, .waiting(at: try database.time(plus: -1)))])
-            _ = try await database.store.takeDue(owner: 6, limit: 10, suspects: false)
+            _ = try await database.store.takeDue(owner: 6, limit: 10)
             let before = try database.sql("SELECT * FROM pending ORDER BY account")
             try await database.settle([StoreDatabase.entry(receipt, .accepted())], owner: 5)
             try await database.settle([StoreDatabase.entry(receipt, .waiting(at: try database.time()))], owner: 5)
@@ -186,7 +186,7 @@ struct DeliveryStoreSettlementTests {
             let receipt = try #require(try await database.accept([Self.bothPhones], owner: 5).first)
             let entry = StoreDatabase.entry(receipt, try .waiting(at: try database.time(plus: -1)))
             try await database.settle([entry], completes: false)
-            #expect(try await database.store.takeDue(owner: 6, limit: 10, suspects: false).count == 1)
+            #expect(try await database.store.takeDue(owner: 6, limit: 10).count == 1)
             try await database.settle([entry], completes: false, mayBeRepeated: true)
             #expect(try database.queue() == ["whole message of 5, content", "alice of 6"])
         }

@@ -5,8 +5,6 @@ import PostgresClient
 final class QueuePoller {
     /// Most rows in one statement.
     private static let batchSize = 200
-    /// After so many takeovers a message is quarantined.
-    private static let takeoverLimit: Int64 = 3
 
     private let store: DeliveryStore
     private let engine: DeliveryEngine
@@ -14,9 +12,7 @@ final class QueuePoller {
     private let directory: ApplicationDirectory
     private let interval: Duration
     private let logger: Logger
-    private let suspectDone = Signal()
-    /// The id under which a suspect is under way.
-    private var suspectOwner: Int64?
+    private let suspectSignal = Signal()
     private var isClosed = false
 
     /// - Parameter interval: how often due rows are looked for.
@@ -51,39 +47,33 @@ final class QueuePoller {
     /// Lets the tasks end.
     func close() {
         isClosed = true
-        suspectDone.set()
+        suspectSignal.set()
     }
 
     // MARK: - Polling
 
     private func pollDue() async {
         while !isClosed {
-            if let suspectOwner, suspectOwner != instance.owner {
-                suspectDone.set()
-            }
             engine.retryRefusedSettlements()
-            do throws(PostgresError) {
-                try await takeDue()
-            } catch {
-                logger.warning("queue not read", ["error": .describing(error)])
-            }
+            suspectSignal.set()
+            await attempt { () throws(PostgresError) in try await takeDue() }
             try? await Task.sleep(for: interval)
         }
     }
 
     private func takeDue() async throws(PostgresError) {
         while !isClosed, let owner = instance.id(at: .now), engine.room > 0 {
-            // A row can be a message of 500 recipients.
-            let limit = max(1, min(engine.room / 500, QueuePoller.batchSize))
+            let limit = rowsWithRoom
             let work = try await taken { () throws(PostgresError) in
-                try await store.takeDue(owner: owner, limit: Int64(limit), suspects: false)
+                try await store.takeDue(owner: owner, limit: Int64(limit))
             }
-            for row in work {
-                try await taken { () throws(PostgresError) in try await resume(row, owner) {} }
-            }
+            await resume(work, owner) {}
             guard work.count == limit else { return }
         }
     }
+
+    /// For how many rows there is room: a row can be a message of 500 recipients.
+    private var rowsWithRoom: Int { max(1, min(engine.room / 500, QueuePoller.batchSize)) }
 
     /// Runs what may leave rows with this process that it does not work on: where it fails, they are looked for.
     private func taken<Answer>(_ body: () async throws(PostgresError) -> Answer) async throws(PostgresError) -> Answer {
@@ -95,96 +85,146 @@ final class QueuePoller {
         }
     }
 
-    /// Messages whose instances died with them twice run one at a time in a process, so that one that kills it takes no
-    /// other with it: the third takeover finds the culprit alone.
-    private func pollSuspects() async {
-        while !isClosed {
-            do throws(PostgresError) {
-                if let owner = instance.id(at: .now), instance.admitSuspect() {
-                    if try await takeSuspect(owner) { continue }
-                    instance.dismissSuspect()
-                }
-            } catch {
-                instance.dismissSuspect()
-                logger.warning("queue not read", ["error": .describing(error)])
-            }
-            try? await Task.sleep(for: interval)
+    /// - Returns: nil where it failed, which is logged.
+    private func attempt<Answer>(_ body: () async throws(PostgresError) -> Answer) async -> Answer? {
+        do throws(PostgresError) {
+            return try await body()
+        } catch {
+            logger.warning("queue not read", ["error": .describing(error)])
+            return nil
         }
     }
 
-    /// - Returns: whether there was one; it is done then.
-    private func takeSuspect(_ owner: Int64) async throws(PostgresError) -> Bool {
-        let found = try await taken { () throws(PostgresError) in
-            try await store.takeDue(owner: owner, limit: 1, suspects: true)
+    // MARK: - Suspects
+
+    private func pollSuspects() async {
+        while !isClosed {
+            await suspectSignal.wait()
+            while !isClosed, let owner = instance.id(at: .now), engine.room > 0,
+                await attempt({ () throws(PostgresError) in try await takeSuspects(owner) }) == true
+            {}
         }
-        guard let suspect = found.first else { return false }
-        let (instance, suspectDone) = (instance, suspectDone)
-        suspectOwner = owner
-        defer { suspectOwner = nil }
-        try await taken { () throws(PostgresError) in
-            try await resume(suspect, owner) {
-                instance.dismissSuspect()
-                suspectDone.set()
-            }
+    }
+
+    /// - Returns: whether there were any.
+    private func takeSuspects(_ owner: Int64) async throws(PostgresError) -> Bool {
+        let places = instance.suspects(of: owner) { $0.admit(rowsWithRoom) } ?? 0
+        if places > 0, try await takeSuspects(owner, .inFewCompany, places: places) {
+            return true
         }
-        await suspectDone.wait()
-        return true
+        guard instance.suspects(of: owner, { $0.admitAlone() }) == true else { return false }
+        return try await takeSuspects(owner, .alone, places: 1)
+    }
+
+    private func takeSuspects(
+        _ owner: Int64,
+        _ isolation: InstanceDeaths.Isolation,
+        places: Int,
+    ) async throws(PostgresError) -> Bool {
+        let (instance, suspectSignal) = (instance, suspectSignal)
+        var unused = places
+        defer { _ = instance.suspects(of: owner) { $0.giveBack(unused) } }
+        let work = try await taken { () throws(PostgresError) in
+            try await store.takeDue(owner: owner, limit: Int64(places), isolation)
+        }
+        unused -= work.count
+        await resume(work, owner) {
+            _ = instance.suspects(of: owner) { $0.finish() }
+            suspectSignal.set()
+        }
+        return !work.isEmpty
     }
 
     // MARK: - Resuming
 
-    /// - Parameter isDone: called once nothing of the row is in memory any more.
-    private func resume(
-        _ work: DeliveryStore.DueWork,
-        _ owner: Int64,
-        isDone: @escaping () -> Void,
-    ) async throws(PostgresError) {
-        let order: PushOrder
+    private typealias Resumable = (row: DeliveryStore.DueWork, order: PushOrder, progress: RecipientProgress)
+
+    /// Goes on with rows that were taken up.
+    ///
+    /// - Parameter isDone: called for each row once nothing of it is in memory any more.
+    private func resume(_ work: [DeliveryStore.DueWork], _ owner: Int64, isDone: @escaping () -> Void) async {
+        var rows: [Resumable] = []
+        for row in work {
+            if let resumable = read(row) {
+                rows.append(resumable)
+            } else {
+                await postpone(row, owner)
+                isDone()
+            }
+        }
+        let whole = rows.filter { $0.row.account == nil }.map(\.row.receipt)
+        let settled =
+            whole.isEmpty
+            ? [:]
+            : await attempt { () throws(PostgresError) in
+                try await taken { () throws(PostgresError) in try await store.recipientsSettled(of: whole) }
+            }
+        guard let settled else {
+            // No lane holds them, so they are found and freed.
+            return rows.forEach { _ in isDone() }
+        }
+        var finished: [Int64] = []
+        for resumable in rows {
+            if !begin(resumable, settled: settled[resumable.row.receipt.id] ?? [], owner, isDone: isDone) {
+                finished.append(resumable.row.receipt.id)
+            }
+        }
+        guard !finished.isEmpty else { return }
+        _ = await attempt { () throws(PostgresError) in
+            try await taken { () throws(PostgresError) in
+                try await store.settle([], completed: finished, shared: finished, owner: owner, mayBeRepeated: false)
+            }
+        }
+        finished.forEach { _ in isDone() }
+    }
+
+    private func read(_ row: DeliveryStore.DueWork) -> Resumable? {
         do throws(PushOrder.DecodingError) {
-            order = try PushOrder(decoding: work.content)
+            let order = try PushOrder(decoding: row.content)
+            guard let stored = row.progress else { return (row, order, .none) }
+            if let progress = RecipientProgress(decoding: stored) { return (row, order, progress) }
+            logger.error(
+                "progress not readable by this release; left for a newer one",
+                ["message_id": .integer(row.receipt.id)],
+            )
         } catch {
             logger.error(
                 "message not readable by this release; left for a newer one",
-                ["message_id": .integer(work.receipt.id), "key": .string(error.key)],
+                ["message_id": .integer(row.receipt.id), "key": .string(error.key)],
             )
-            try await store.postpone(work, owner: owner, reason: "not_readable")
-            isDone()
-            return
         }
-        var progress = RecipientProgress.none
-        if let stored = work.progress {
-            guard let known = RecipientProgress(decoding: stored) else {
-                logger.error(
-                    "progress not readable by this release; left for a newer one",
-                    ["message_id": .integer(work.receipt.id)],
-                )
-                try await store.postpone(work, owner: owner, reason: "not_readable")
-                isDone()
-                return
+        return nil
+    }
+
+    private func postpone(_ row: DeliveryStore.DueWork, _ owner: Int64) async {
+        _ = await attempt { () throws(PostgresError) in
+            try await taken { () throws(PostgresError) in
+                try await store.postpone(row, owner: owner, reason: "not_readable")
             }
-            progress = known
         }
-        let isQuarantined = work.takeovers >= QueuePoller.takeoverLimit
-        if isQuarantined {
+    }
+
+    /// - Returns: whether there was anything left to do.
+    private func begin(
+        _ resumable: Resumable,
+        settled: AccountSet,
+        _ owner: Int64,
+        isDone: @escaping () -> Void,
+    ) -> Bool {
+        let (row, order, progress) = resumable
+        let open =
+            row.account.map { [($0, progress)] }
+            ?? order.recipients.filter { !settled.contains($0) }.map { ($0, .none) }
+        guard !open.isEmpty else { return false }
+        if row.deaths.quarantines {
             logger.error(
                 "message quarantined: its instance died with it again and again",
-                ["message_id": .integer(work.receipt.id), "takeovers": .integer(work.takeovers)],
+                ["message_id": .integer(row.receipt.id), "takeovers": .integer(row.deaths.number)],
             )
         }
-        let underWay = directory.underWay(work.receipt, order, deadline: work.deadline)
-        let message = MessageTask(underWay, isWhole: work.account == nil, isShared: true, isDone: isDone)
-        if let account = work.account {
-            engine.begin(message, [(account, progress)], owner: owner, quarantined: isQuarantined)
-            return
-        }
-        let settled = try await store.recipientsSettled(of: work.receipt)
-        let open = order.recipients.filter { !settled.contains($0) }
-        if open.isEmpty {
-            let id = work.receipt.id
-            try await store.settle([], completed: [id], shared: [id], owner: owner, mayBeRepeated: false)
-            isDone()
-        } else {
-            engine.begin(message, open.map { ($0, .none) }, owner: owner, quarantined: isQuarantined)
-        }
+        let underWay = directory.underWay(row.receipt, order, deadline: row.deadline)
+        let message = MessageTask(underWay, isWhole: row.account == nil, isShared: true, isDone: isDone)
+        engine.begin(message, open, owner: owner, quarantined: row.deaths.quarantines)
+        return true
     }
 }

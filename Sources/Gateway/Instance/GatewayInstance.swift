@@ -24,7 +24,7 @@ public final class GatewayInstance: Sendable {
         var id: Int64?
         var liveness: InstanceLiveness
         var clock: (time: UnixTime, at: MonotonicTime)?
-        var hasSuspect = false
+        var suspects = SuspectWindow()
         var queue: QueueDepth?
         var counts = InstanceCounts()
         /// Messages whose work is in some lane's memory, and how often.
@@ -90,17 +90,11 @@ public final class GatewayInstance: Sendable {
         state.withLock { state in state.clock.map { $0.time + (now - $0.at) } }
     }
 
-    /// Takes the one place for a message whose instance died with it.
-    func admitSuspect() -> Bool {
+    /// Asks or changes the places for suspects; nil where the process has another id by now, whose places are others.
+    func suspects<Answer>(of owner: Int64, _ body: (inout SuspectWindow) -> Answer) -> Answer? {
         state.withLock { state in
-            defer { state.hasSuspect = true }
-            return !state.hasSuspect
+            state.id == owner ? body(&state.suspects) : nil
         }
-    }
-
-    /// Frees that place.
-    func dismissSuspect() {
-        state.withLock { $0.hasSuspect = false }
     }
 
     // MARK: - What is in memory
@@ -233,7 +227,7 @@ public final class GatewayInstance: Sendable {
     private func dropWork() {
         state.withLock { state in
             state.id = nil
-            state.hasSuspect = false
+            state.suspects = SuspectWindow()
             state.held = [:]
         }
     }

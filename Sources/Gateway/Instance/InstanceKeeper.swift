@@ -20,6 +20,7 @@ public final class InstanceKeeper {
     private let alarmStore: AlarmStore
     /// Instances that died and whose work is to be taken over.
     private var dead: [Int64] = []
+    private let deathSignal = Signal()
     private var isClosed = false
 
     /// - Parameters:
@@ -46,9 +47,10 @@ public final class InstanceKeeper {
             statementTimeout: configuration.instance.sendStopAfter,
             applicationName: "livepush heartbeat",
         )
+        // Two: the work of a dead instance does not wait for maintenance, which may take minutes.
         self.pool = PostgresPool(
             url: configuration.databaseURL,
-            connections: 1,
+            connections: 2,
             on: loop,
             logger: logger,
             statementTimeout: .seconds(300),
@@ -75,6 +77,10 @@ public final class InstanceKeeper {
         }
         Task {
             _ = isolation
+            await self.takeOver()
+        }
+        Task {
+            _ = isolation
             await self.maintain(retired)
         }
     }
@@ -82,6 +88,7 @@ public final class InstanceKeeper {
     /// Gives back what this process owns, and disconnects.
     public func close() async {
         isClosed = true
+        deathSignal.set()
         await instance.leave(queue)
         if instance.alarms.hasUnwritten {
             await exchangeAlarms()
@@ -95,6 +102,9 @@ public final class InstanceKeeper {
         let queue = DeliveryStore(pool: heartbeatPool)
         while !isClosed {
             dead = await instance.beat(heartbeats, queue)
+            if !dead.isEmpty {
+                deathSignal.set()
+            }
             try? await Task.sleep(for: instance.configuration.heartbeatInterval)
         }
     }
@@ -121,7 +131,6 @@ public final class InstanceKeeper {
         var round = 0
         var notHeld: Set<Int64> = []
         while !isClosed {
-            await attempt("work of a dead instance not taken over") { () throws(PostgresError) in try await takeOver() }
             await attempt("backlog not counted") { () throws(PostgresError) in
                 try await instance.measureBacklog(queue, upTo: backlogLimit, scheduled: round % 5 == 0)
             }
@@ -166,11 +175,17 @@ public final class InstanceKeeper {
         }
     }
 
-    private func takeOver() async throws(PostgresError) {
-        for id in dead {
-            guard let rows = try await store.takeOver(id) else { continue }
-            instance.tookOver()
-            logger.warning("took over a dead instance", ["instance": .integer(id), "rows": .integer(rows)])
+    /// Takes over at each heartbeat that finds dead instances: where it failed, the next one finds them again.
+    private func takeOver() async {
+        while !isClosed {
+            await deathSignal.wait()
+            for id in dead where !isClosed {
+                await attempt("work of a dead instance not taken over") { () throws(PostgresError) in
+                    guard let rows = try await store.takeOver(id) else { return }
+                    instance.tookOver()
+                    logger.warning("took over a dead instance", ["instance": .integer(id), "rows": .integer(rows)])
+                }
+            }
         }
     }
 

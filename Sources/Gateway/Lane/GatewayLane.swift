@@ -17,6 +17,7 @@ public final class GatewayLane {
     private let engine: DeliveryEngine
     private let poller: QueuePoller
     private let client: APNsClient
+    private let instance: GatewayInstance
     private let tokenStore: ProviderTokenStore
     private let counters = DeliveryCounters()
 
@@ -34,6 +35,7 @@ public final class GatewayLane {
         logger: Logger,
     ) throws {
         self.loop = loop
+        self.instance = instance
         self.pool = PostgresPool(
             url: configuration.databaseURL,
             connections: configuration.connectionsPerLane,
@@ -83,6 +85,8 @@ public final class GatewayLane {
     /// Connects and begins to work.
     public func start(isolation: isolated any Actor = #isolation) {
         pool.start()
+        // What waits for a stream in a process that was stopped and resumed belongs to another by then.
+        client.maySend = { [instance] in instance.isAlive }
         client.tokenSource = { [tokenStore] request, completion in
             Task {
                 _ = isolation

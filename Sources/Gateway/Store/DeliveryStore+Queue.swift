@@ -7,7 +7,7 @@ extension DeliveryStore {
         /// nil: the whole message.
         var account: String?
         var deadline: UnixTime
-        var takeovers: Int64
+        var deaths: InstanceDeaths
         /// The message's order as stored.
         var content: [UInt8]
         /// The recipient's progress as stored.
@@ -18,43 +18,47 @@ extension DeliveryStore {
     ///
     /// - Parameters:
     ///   - limit: at most so many rows.
-    ///   - suspects: rows whose instances died with them twice or more, instead of the others.
-    func takeDue(owner: Int64, limit: Int64, suspects: Bool) async throws(PostgresError) -> [DueWork] {
-        let parameters: [PostgresParameter] = [.integer(owner), .integer(limit)]
-        // Two texts rather than one with a parameter: only then does the planner see that no row can be a suspect.
+    ///   - isolation: only rows that are to run so.
+    func takeDue(
+        owner: Int64,
+        limit: Int64,
+        _ isolation: InstanceDeaths.Isolation = .none,
+    ) async throws(PostgresError) -> [DueWork] {
+        // Two texts rather than one with a parameter: only then does the planner see which index has the rows.
         let result = try await pool.run(
-            suspects
+            isolation == .none
                 ? PostgresStatement(
                     """
                     WITH due AS (
-                        SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 1
+                        SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers = 0
                         ORDER BY due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
                     ), taken AS (
                         UPDATE pending SET instance_id = $1::bigint FROM due WHERE pending.ctid = due.ctid
                         RETURNING pending.*
                     )
-                    SELECT message_id, accepted_at, account, deadline, takeovers::bigint,
+                    SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
                         coalesce(content, (SELECT whole.content FROM pending AS whole
                             WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress
                     FROM taken ORDER BY message_id
                     """,
-                    parameters,
+                    [.integer(owner), .integer(limit)],
                 )
                 : PostgresStatement(
                     """
                     WITH due AS (
-                        SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers <= 1
-                        ORDER BY due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+                        SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 0
+                            AND (takeovers > 1) = $3::boolean
+                        ORDER BY lone_takeovers, due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
                     ), taken AS (
                         UPDATE pending SET instance_id = $1::bigint FROM due WHERE pending.ctid = due.ctid
                         RETURNING pending.*
                     )
-                    SELECT message_id, accepted_at, account, deadline, takeovers::bigint,
+                    SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
                         coalesce(content, (SELECT whole.content FROM pending AS whole
                             WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress
                     FROM taken ORDER BY message_id
                     """,
-                    parameters,
+                    [.integer(owner), .integer(limit), .boolean(isolation == .alone)],
                 )
         )
         var work: [DueWork] = []
@@ -67,31 +71,41 @@ extension DeliveryStore {
                     ),
                     account: try row.textOrNil(2),
                     deadline: UnixTime(microseconds: try row.timestampMicroseconds(3)),
-                    takeovers: try row.integer(4),
-                    content: try row.bytesOrNil(5) ?? [],
-                    progress: try row.bytesOrNil(6),
+                    deaths: InstanceDeaths(number: try row.integer(4), alone: try row.integer(5)),
+                    content: try row.bytesOrNil(6) ?? [],
+                    progress: try row.bytesOrNil(7),
                 )
             )
         }
         return work
     }
 
-    /// The recipients of a message that need nothing more from its whole row: they have delivery rows, or a pending row
-    /// of their own.
-    func recipientsSettled(of receipt: AcceptedMessage) async throws(PostgresError) -> AccountSet {
+    /// The recipients of messages that need nothing more from their whole rows: they have delivery rows, or a pending
+    /// row of their own.
+    func recipientsSettled(of receipts: [AcceptedMessage]) async throws(PostgresError) -> [Int64: AccountSet] {
         let result = try await pool.run(
             PostgresStatement(
                 """
-                SELECT account FROM delivery WHERE message_id = $1::bigint AND accepted_at = $2::timestamptz
-                UNION
-                SELECT account FROM pending WHERE message_id = $1::bigint AND account IS NOT NULL
+                SELECT message_id, account
+                FROM unnest($1::bigint[], $2::timestamptz[]) AS asked (message_id, accepted_at)
+                -- OFFSET 0: one look into the index for each message, whatever the planner thinks of the tables.
+                CROSS JOIN LATERAL (
+                    SELECT account FROM delivery
+                    WHERE delivery.message_id = asked.message_id AND delivery.accepted_at = asked.accepted_at OFFSET 0
+                ) AS finished
+                UNION ALL
+                SELECT message_id, account FROM unnest($1::bigint[]) AS asked (message_id)
+                CROSS JOIN LATERAL (
+                    SELECT account FROM pending
+                    WHERE pending.message_id = asked.message_id AND account IS NOT NULL OFFSET 0
+                ) AS waiting
                 """,
-                [.integer(receipt.id), .timestamp(microsecondsSinceUnixEpoch: receipt.acceptedAt.microseconds)],
+                [.integers(receipts.map(\.id)), .timestamps(receipts.map(\.acceptedAt.microseconds))],
             )
         )
-        var accounts: AccountSet = []
+        var accounts: [Int64: AccountSet] = [:]
         for row in result.rows {
-            accounts.insert(try row.text(0))
+            accounts[try row.integer(0), default: []].insert(try row.text(1))
         }
         return accounts
     }

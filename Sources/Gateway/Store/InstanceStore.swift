@@ -54,6 +54,9 @@ final class InstanceStore {
 
     /// Takes the work of a dead instance from it, once whoever tries.
     ///
+    /// A row counts as alone in the dead instance where no other had lost an instance before: those are suspects and
+    /// were taken up a few at a time, so what was owned was begun.
+    ///
     /// - Returns: how many rows were freed; nil if another instance was first.
     func takeOver(_ id: Int64) async throws(PostgresError) -> Int64? {
         let result = try await pool.run(
@@ -62,8 +65,13 @@ final class InstanceStore {
                 WITH dead AS (
                     DELETE FROM instance WHERE id = $1::bigint RETURNING id
                 ), freed AS (
-                    UPDATE pending SET instance_id = NULL, takeovers = takeovers + 1, reason = 'taken_over'
-                    FROM dead WHERE pending.instance_id = dead.id
+                    UPDATE pending SET instance_id = NULL, takeovers = takeovers + 1, reason = 'taken_over',
+                        lone_takeovers = CASE WHEN takeovers = 0 THEN 0
+                            WHEN suspects.number = 1 THEN lone_takeovers + 1 ELSE lone_takeovers END
+                    FROM dead, (
+                        SELECT count(*) AS number FROM pending WHERE instance_id = $1::bigint AND takeovers > 0
+                    ) AS suspects
+                    WHERE pending.instance_id = dead.id
                     RETURNING 1
                 )
                 SELECT (SELECT count(*) FROM dead), (SELECT count(*) FROM freed)

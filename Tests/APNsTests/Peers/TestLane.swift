@@ -92,6 +92,10 @@ actor TestLane {
         client?.close()
     }
 
+    func allowSending(_ isAllowed: Bool) {
+        client?.maySend = { isAllowed }
+    }
+
     func retire(_ key: APNsSigningKey) {
         client?.retire(key)
     }

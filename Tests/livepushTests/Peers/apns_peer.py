@@ -20,6 +20,7 @@ Control is plain HTTP with JSON on 127.0.0.1 (the port "control"):
                                             only that environment, and that kind of topic, accepts
     POST /settings                          {"streams": N}: announces a new limit on every connection
     POST /goaway                            {"code": 0, "reason": TEXT or null, "last": "all" | "none"}
+    POST /forget                            {"through": N}: forgets requests up to that number, in a long run
     POST /reset                             forgets behaviours, tokens and requests; connections stay
 
 An ACTION, all keys optional: {"status": 410, "reason": "Unregistered", "timestamp": MS, "retryAfter": S, "delay": S,
@@ -33,6 +34,7 @@ import base64
 import collections
 import datetime
 import ipaddress
+import itertools
 import json
 import os
 import re
@@ -132,6 +134,7 @@ class Peer:
         self.behaviours = {}
         self.tokens = {}
         self.requests = []
+        self.numbers = itertools.count(1)
         self.connections = []
         self.changed = asyncio.Condition()
 
@@ -293,6 +296,7 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport = transport
         secure = transport.get_extra_info("ssl_object")
+        self.facts["port"] = transport.get_extra_info("peername")[1]
         self.facts["tls"] = secure.version()
         self.facts["serverName"] = getattr(secure, "server_name", None)
         self.peer.connections.append(self)
@@ -376,7 +380,7 @@ class Connection(asyncio.Protocol):
         path = fields.get(":path", "")
         token = path[len("/3/device/"):] if path.startswith("/3/device/") else ""
         record = {
-            "number": len(self.peer.requests) + 1, "environment": self.environment, "connection": self.number,
+            "environment": self.environment, "connection": self.number,
             "stream": stream, "received": received, "fields": fields,
             "headers": [
                 {"name": name, "value": value, "neverIndexed": never_indexed} for name, value, never_indexed in headers
@@ -408,6 +412,7 @@ class Connection(asyncio.Protocol):
         record["reason"] = refusal.reason if refusal else None
         if action.get("silent") or action.get("close"):
             record["status"] = None
+        record["number"] = next(self.peer.numbers)
         self.peer.requests.append(record)
         await self.peer.announce()
         if action.get("delay"):
@@ -479,7 +484,10 @@ class Control:
             async with peer.changed:
                 try:
                     await asyncio.wait_for(
-                        peer.changed.wait_for(lambda: len(peer.requests) >= after + count), wait or 0.001
+                        peer.changed.wait_for(
+                            lambda: sum(record["number"] > after for record in peer.requests) >= count
+                        ),
+                        wait or 0.001,
                     )
                 except asyncio.TimeoutError:
                     pass
@@ -500,10 +508,13 @@ class Control:
             for connection in live:
                 connection.last_accepted = 0 if body.get("last") == "none" else connection.highest
                 connection.go_away(body.get("code", 0), body.get("reason"))
+        elif (method, path) == ("POST", "/forget"):
+            peer.requests = [record for record in peer.requests if record["number"] > body["through"]]
         elif (method, path) == ("POST", "/reset"):
             peer.behaviours.clear()
             peer.tokens.clear()
             peer.requests.clear()
+            peer.numbers = itertools.count(1)
         else:
             return None
         return {}
