@@ -26,11 +26,11 @@ struct DeliveryScript {
     }
 
     mutating func found(_ activities: [ClaimedActivity], at seconds: Int64 = 0) -> [String] {
-        told(delivery.activitiesFound(activities, of: message, at: time(seconds)))
+        told(delivery.activitiesFound(activities, of: message, schedule: .standard, at: time(seconds)))
     }
 
     mutating func found(devices: [FoundDevice], at seconds: Int64 = 0) -> [String] {
-        told(delivery.devicesFound(devices, of: message, at: time(seconds)))
+        told(delivery.devicesFound(devices, of: message, schedule: .standard, at: time(seconds)))
     }
 
     mutating func answered(

@@ -252,8 +252,32 @@ struct RecipientAnswerTests {
     func certificateMissing() throws {
         var script = DeliveryScript(try Fixture.message(certificates: []))
         _ = script.start()
-        #expect(try script.found([Fixture.activity()]) == ["wait until 60 s: certificate_missing"])
+        #expect(try script.found([Fixture.activity()]) == ["wait until 30 s: certificate_missing"])
         #expect(script.start(at: 3600) == ["live_activity to phone-1: expired, activity_registered"])
+    }
+
+    @Test(
+        "C90: while APNs answers 500 for 20 minutes an alert is tried after 1, 5, 30, 120, 300 and 900 s, then it goes out"
+    )
+    func twentyMinutesOfErrors() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(nil)))
+        _ = script.start()
+        _ = try script.found(devices: [Fixture.device()])
+        var time: Int64 = 0
+        for next in [1, 6, 36, 156, 456, 1356] as [Int64] {
+            let action = script.answered(0, .refused(500, "InternalServerError"), at: time)
+            #expect(action == ["wait until \(next) s: InternalServerError"])
+            #expect(try script.resumed())
+            time = next
+            #expect(script.start(at: time) == ["look up devices"])
+            let again = try script.found(devices: [Fixture.device()], at: time)
+            #expect(again == ["push device to phone-1 by 1 in production"])
+        }
+        #expect(
+            script.answered(0, .accepted, at: time) == [
+                "notification to phone-1: accepted_by_apns, no_activity_in_message"
+            ]
+        )
     }
 
     @Test("C86: one phone that has to wait keeps no other from its push, nor from its row")

@@ -353,7 +353,12 @@ final class DeliveryEngine {
                     )
                     for (task, registrations) in zip(tasks, found) {
                         let now = engine.currentTime
-                        let action = task.delivery.activitiesFound(registrations, of: task.message.underWay, at: now)
+                        let action = task.delivery.activitiesFound(
+                            registrations,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
                         engine.perform(action, task)
                     }
                 }
@@ -378,7 +383,12 @@ final class DeliveryEngine {
                             continue
                         }
                         let now = engine.currentTime
-                        let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
+                        let action = task.delivery.devicesFound(
+                            devices,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
                         engine.perform(action, task)
                     }
                 }
@@ -395,7 +405,12 @@ final class DeliveryEngine {
                     let now = engine.currentTime
                     let found = try await engine.store.countedDevices(tasks.map(\.count), at: now)
                     for (task, devices) in zip(tasks, found) {
-                        let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
+                        let action = task.delivery.devicesFound(
+                            devices,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
                         engine.perform(action, task)
                     }
                 }
