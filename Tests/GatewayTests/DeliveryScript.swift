@@ -129,6 +129,8 @@ struct DeliveryScript {
         case .forgetBadDays: return "forget bad days of \(place)"
         case .endAccepted: return "end accepted for \(place)"
         case .endGivenUp: return "end given up for \(place)"
+        case .alertSettled(let messageID): return "alert of \(messageID) settled for \(place)"
+        case .alertNotSent(let messageID): return "alert of \(messageID) not sent for \(place)"
         }
     }
 

@@ -205,6 +205,7 @@ struct RecipientDelivery: Sendable {
         if verdict != .accepted, pushed.attempt.kind == .activity {
             correctState(of: pushed.attempt.installation, message)
         }
+        correctAlert(of: pushed, isWaiting: progress.targets[index].isWaiting)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
     }
 
@@ -221,6 +222,7 @@ struct RecipientDelivery: Sendable {
         if unsent.attempt.kind == .activity {
             correctState(of: unsent.attempt.installation, message)
         }
+        correctAlert(of: unsent, isWaiting: false)
         progress.targets[index].statusReason = reason
         settle(index, as: .refused)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
@@ -369,8 +371,12 @@ struct RecipientDelivery: Sendable {
         _ now: UnixTime,
     ) -> [PushAttempt] {
         guard let instruction = message.order.activity else { return [] }
-        let (priority, reason) = ActivityPriority(instruction, for: message.application)
-            .choose(isBudgetSpent: registration.isBudgetSpent)
+        let ownAlert = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
+        let waitingAlert = ownAlert == nil ? registration.waitingAlert : nil
+        let (priority, reason) =
+            waitingAlert != nil && instruction.content.event == .update
+            ? ActivityPriority.alertTakenAlong
+            : ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: registration.isBudgetSpent)
         progress.targets[index].priorityReason = reason
         let event = instruction.content.event
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
@@ -385,6 +391,8 @@ struct RecipientDelivery: Sendable {
                 timestamp: registration.timestamp,
                 expiration: end.seconds,
                 priority: priority,
+                waitingAlert: waitingAlert,
+                alertMessageID: ownAlert == nil ? waitingAlert?.messageID : message.receipt.id,
             )
         }
         if attempts.isEmpty {
@@ -566,6 +574,12 @@ struct RecipientDelivery: Sendable {
         corrections.append(
             RegistrationCorrection(kind: .activity, installation: installation, token: nil, change: .stateNotAccepted)
         )
+    }
+
+    /// - Parameter isWaiting: whether the push is tried again.
+    private mutating func correctAlert(of pushed: UnderWay, isWaiting: Bool) {
+        guard let messageID = pushed.attempt.alertMessageID else { return }
+        correct(pushed, isWaiting ? .alertNotSent(messageID: messageID) : .alertSettled(messageID: messageID))
     }
 
     private func isAccepted(_ installation: String) -> Bool {
