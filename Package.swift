@@ -102,6 +102,7 @@ let package = Package(
                 .embedInCode("Schema/0010_provider_tokens.sql"),
                 .embedInCode("Schema/0011_pacing.sql"),
                 .embedInCode("Schema/0012_suspects.sql"),
+                .embedInCode("Schema/0013_waiting_alerts.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],
             swiftSettings: settings,

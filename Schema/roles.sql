@@ -63,7 +63,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, registra
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
 GRANT SELECT ON registrations TO livepush_gateway;
 GRANT USAGE ON SEQUENCE message_id TO livepush_gateway;
 GRANT EXECUTE ON FUNCTION
@@ -136,3 +136,6 @@ GRANT SELECT (
 GRANT SELECT (
     team_id, key_id, environment, key_fingerprint, issued_at, minted_by
 ) ON provider_token TO livepush_operator;
+GRANT SELECT (
+    sdk_app_id, account, la_id, installation, message_id, sent_at, until
+) ON waiting_alert TO livepush_operator;

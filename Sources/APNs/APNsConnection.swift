@@ -54,6 +54,7 @@ final class APNsConnection: TLSStream.Owner {
     private var output: [UInt8] = []
     private var hasOutput = false
     private var eventDepth = 0
+    private var lastAnswered: MonotonicTime?
     private var drainReason = "HTTP/2 ended"
 
     init(
@@ -115,12 +116,16 @@ final class APNsConnection: TLSStream.Owner {
         return true
     }
 
-    /// Resets the stream of a push that was given up.
+    /// Resets the stream of a push that was given up. If no other was answered since it was sent, the connection takes no
+    /// more: a peer can go on to answer PINGs and answer requests no longer.
     func cancel(_ push: PendingPush) {
         session?.cancel(push)
         hasOutput = true
         if pings.requestTimedOut(submittedAt: push.submittedAt) {
             checkPing()
+        }
+        if (lastAnswered ?? startedAt) <= push.submittedAt {
+            drain(because: "requests got no answer in time")
         }
     }
 
@@ -148,8 +153,13 @@ final class APNsConnection: TLSStream.Owner {
         end(APNsFailure(.closed))
     }
 
+    /// To be told that a request was answered, in whatever way.
+    func requestWasAnswered(at now: MonotonicTime) {
+        lastAnswered = now
+    }
+
     /// To be told that a request was answered on its merits: the peer knows the provider token now.
-    func requestWasAnswered() {
+    func keyWasProven() {
         limit.requestAnswered()
     }
 

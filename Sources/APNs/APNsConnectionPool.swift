@@ -164,6 +164,8 @@ final class APNsConnectionPool: APNsConnection.Owner {
         connection.owner = self
         connections.append(connection)
         connection.connect()
+        // Nothing else may happen until it is time for another.
+        connectTimer?.schedule(after: APNsConnectionPool.patience)
     }
 
     // MARK: - Provider token
@@ -299,6 +301,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
 
     private func answered(_ push: PendingPush, _ response: APNsResponse, on connection: APNsConnection) {
         counters.answered(push, response, in: environment)
+        connection.requestWasAnswered(at: .now)
         let reaction = APNsReaction.of(response)
         switch reaction {
         case .accepted, .tokenDead:
@@ -334,7 +337,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
 
     private func keyWasAccepted(on connection: APNsConnection) {
         if !connection.limit.isProven {
-            connection.requestWasAnswered()
+            connection.keyWasProven()
             backOff.succeeded()
             lastFailure = nil
         }

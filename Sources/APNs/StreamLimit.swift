@@ -1,8 +1,8 @@
 /// How many streams a connection may have open.
 ///
-/// With token authentication APNs takes one stream until it has answered a request with a valid token, and then as
-/// many as its latest SETTINGS say; both numbers change while the connection lives (Apple: "Sending notification
-/// requests to APNs").
+/// None before APNs' first SETTINGS. With token authentication one until it has answered a request with a valid token,
+/// and then as many as its latest SETTINGS say; both numbers change while the connection lives (Apple: "Sending
+/// notification requests to APNs").
 struct StreamLimit: Equatable {
     /// What this client allows itself at most.
     let ceiling: Int
@@ -18,8 +18,10 @@ struct StreamLimit: Equatable {
 
     /// How many streams may be open now.
     var value: Int {
-        guard isProven, let announced else { return min(1, announced ?? 1) }
-        return min(announced, ceiling)
+        // Before the first SETTINGS nobody knows that a server is there at all: what was sent by then and is not answered
+        // would count as perhaps processed.
+        guard let announced else { return 0 }
+        return min(announced, isProven ? ceiling : 1)
     }
 
     /// Whether the peer's first SETTINGS have come.

@@ -32,6 +32,20 @@ struct PingScheduleTests {
         expect(&schedule, at: 40, .dead)
     }
 
+    @Test("C33: a push every 15 s for 10 minutes leaves the connection open, and so does a peer that answers PINGs")
+    func quietConnection() {
+        var schedule = schedule
+        for push in 1...40 {
+            expect(&schedule, at: Int64(push) * 15 - 1, .wait(until: second(Int64(push) * 15 + 15)))
+            schedule.received(at: second(Int64(push) * 15))
+        }
+        for minute in Int64(0)..<10 {
+            let idle = 600 + minute * 31
+            expect(&schedule, at: idle + 30, .ping(lookAgainAt: second(idle + 40)))
+            schedule.received(at: second(idle + 31))
+        }
+    }
+
     @Test("Any byte puts the next PING off and counts as its answer")
     func anyByte() {
         var schedule = schedule

@@ -22,9 +22,9 @@ struct ProviderTokenFaultTests {
         }
     }
 
-    @Test("C2, C6: the token changes once after 51 minutes, for all connections")
-    func renewal() async throws {
-        let peer = try await HTTP2Peer(#"{"streams": 5, "hold": 0.005}"#)
+    @Test("C2, C6: the token changes once after 51 or 61 minutes, for all connections", arguments: [Int64(51), 61])
+    func renewal(minutes: Int64) async throws {
+        let peer = try await HTTP2Peer(#"{"streams": 2, "hold": 0.02}"#)
         let key = try Samples.key()
         let clock = Clock()
         try await TestLane.with(peer, tokens: clock.cache(), configure: { $0.connectionsPerKey = 5 }) { lane in
@@ -32,10 +32,13 @@ struct ProviderTokenFaultTests {
             #expect(try await peer.lines("request").count == 50)
             let before = try await peer.values(of: "authorization")
             #expect(before.count == 1)
-            clock.advance(minutes: 51)
+            #expect(try await peer.lines("alpn").count == 5)
+            clock.advance(minutes: minutes)
             #expect(await lane.sendAll(Samples.requests(50..<100), key: key).allSatisfy { $0.status == 200 })
             let after = try await peer.values(of: "authorization")
             #expect(after.count == 2)
+            let second = try #require(try await peer.lines("request")[50]["request"]?["authorization"]?.string)
+            #expect(!before.contains(second))
         }
     }
 
@@ -89,6 +92,33 @@ struct ProviderTokenFaultTests {
         }
         #expect(try await peer.values(of: "authorization").count == 1)
         #expect(try await peer.lines("request").count == 1)
+    }
+
+    @Test("C5: a peer that calls every token expired gets one more after 20 minutes, however much there is to send")
+    func everyTokenIsExpiredForLong() async throws {
+        let peer = try await HTTP2Peer(#"{"always": [403, "ExpiredProviderToken"]}"#)
+        let key = try Samples.key()
+        let clock = Clock()
+        try await TestLane.with(
+            peer,
+            tokens: clock.cache(),
+            configure: {
+                $0.shortestHold = .milliseconds(50)
+                $0.longestHold = .milliseconds(50)
+            }
+        ) { lane in
+            for round in 1...3 {
+                // A probe that is answered, and two more of the same token.
+                for _ in 0..<3 {
+                    let before = try await peer.lines("request").count
+                    while try await peer.lines("request").count == before {
+                        _ = await lane.sendAll(Samples.requests(0..<5), key: key)
+                    }
+                }
+                #expect(try await peer.values(of: "authorization").count == round)
+                clock.advance(minutes: 21)
+            }
+        }
     }
 
     @Test("C8: a token that expires with ten pushes in flight is replaced, and each is delivered once")

@@ -26,11 +26,11 @@ struct DeliveryScript {
     }
 
     mutating func found(_ activities: [ClaimedActivity], at seconds: Int64 = 0) -> [String] {
-        told(delivery.activitiesFound(activities, of: message, at: time(seconds)))
+        told(delivery.activitiesFound(activities, of: message, schedule: .standard, at: time(seconds)))
     }
 
     mutating func found(devices: [FoundDevice], at seconds: Int64 = 0) -> [String] {
-        told(delivery.devicesFound(devices, of: message, at: time(seconds)))
+        told(delivery.devicesFound(devices, of: message, schedule: .standard, at: time(seconds)))
     }
 
     mutating func answered(
@@ -129,6 +129,8 @@ struct DeliveryScript {
         case .forgetBadDays: return "forget bad days of \(place)"
         case .endAccepted: return "end accepted for \(place)"
         case .endGivenUp: return "end given up for \(place)"
+        case .alertSettled(let messageID): return "alert of \(messageID) settled for \(place)"
+        case .alertNotSent(let messageID): return "alert of \(messageID) not sent for \(place)"
         }
     }
 

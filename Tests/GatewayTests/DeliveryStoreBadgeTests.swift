@@ -115,7 +115,12 @@ struct DeliveryStoreBadgeTests {
                 var script = DeliveryScript(try Fixture.message(Fixture.order(nil)))
                 _ = script.start()
                 // What is counted is what is pushed to.
-                let pushed = script.delivery.devicesFound(found[0], of: script.message, at: time)
+                let pushed = script.delivery.devicesFound(
+                    found[0],
+                    of: script.message,
+                    schedule: .standard,
+                    at: time,
+                )
                 guard case .push(let attempts) = pushed else { throw TestFailure("nothing was pushed") }
                 #expect(Set(attempts.map(\.installation)) == ["phone-3", "phone-4"])
             }

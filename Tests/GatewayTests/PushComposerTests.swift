@@ -174,6 +174,24 @@ struct PushComposerTests {
         #expect(members.map(\.key) == ["timestamp", "event", "content-state"])
     }
 
+    @Test("the alert of an overtaken update goes along with the state, unless both do not fit into one push")
+    func waitingAlert() throws {
+        let message = try Fixture.message()
+        var composer = PushComposer(message)
+        var attempt = try Self.attempt(.activity)
+        let plain = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
+        attempt.waitingAlert = WaitingAlert(messageID: 5, alert: ActivityAlert(title: "Late"))
+        let request = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
+        let aps = try Self.aps(request)
+        #expect(aps["alert"]?.verbatim.elementsEqual(#"{"title":"Late"}"#.utf8) == true)
+        #expect(aps["content-state"] != nil)
+        #expect(request?.collapseID == PushIdentifiers.collapseID(messageID: message.receipt.id))
+        let long = String(repeating: "x", count: 4096)
+        attempt.waitingAlert = WaitingAlert(messageID: 5, alert: ActivityAlert(title: long))
+        let withoutAlert = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
+        #expect(withoutAlert == plain)
+    }
+
     @Test("a Live Activity push is made up to 4096 bytes", arguments: [(0, true), (1, false)])
     func limit(excess: Int, isMade: Bool) throws {
         func order(_ count: Int) -> PushOrder {

@@ -81,6 +81,63 @@ struct RecipientAnswerTests {
         #expect(script.start(at: 1) == ["live_activity to phone-1: expired, activity_registered"])
     }
 
+    // MARK: - Alerts
+
+    private static let waiting = WaitingAlert(messageID: 5, alert: ActivityAlert(title: "Late"))
+
+    /// An order with an alert of its own.
+    private static func orderWithAlert() -> PushOrder {
+        var content = Fixture.content()
+        content.alert = ActivityAlert(title: "Now")
+        return Fixture.order(ActivityInstruction(laID: "order-7", content: content, defaultDismissal: .immediate))
+    }
+
+    @Test("the alert of an overtaken update goes along at priority 10, each time, until the push is accepted")
+    func takenAlong() throws {
+        var script = DeliveryScript(try Fixture.message())
+        _ = script.start()
+        var found = try Fixture.activity(isBudgetSpent: true)
+        found.waitingAlert = Self.waiting
+        for time in [0, 2] as [Int64] {
+            _ = script.found([found], at: time)
+            guard case .push(let attempts) = script.action else { throw TestFailure("nothing was pushed") }
+            #expect(attempts.map(\.waitingAlert) == [Self.waiting])
+            #expect(attempts.map(\.priority) == [10])
+            #expect(script.delivery.progress.targets[0].priorityReason == "alert")
+            guard time == 0 else { continue }
+            #expect(
+                script.answered(0, .refused(503, "ServiceUnavailable")) == [
+                    "wait until 2 s: ServiceUnavailable", "alert of 5 not sent for activity of phone-1",
+                ]
+            )
+            _ = script.start(at: 2)
+        }
+        #expect(
+            script.answered(0, .accepted, at: 3) == [
+                "live_activity to phone-1: accepted_by_apns, activity_registered",
+                "alert of 5 settled for activity of phone-1",
+            ]
+        )
+    }
+
+    @Test("a message's own alert goes before an older one, and is settled by whatever ends its push")
+    func ownAlert() throws {
+        for (outcome, last) in [
+            (.accepted, "alert of 42 settled for activity of phone-1"),
+            (.refused(400, "BadMessageId"), "alert of 42 settled for activity of phone-1"),
+            (.lost, "alert of 42 not sent for activity of phone-1"),
+        ] as [(APNsOutcome, String)] {
+            var script = DeliveryScript(try Fixture.message(Self.orderWithAlert()))
+            _ = script.start()
+            var found = try Fixture.activity()
+            found.waitingAlert = Self.waiting
+            _ = script.found([found])
+            guard case .push(let attempts) = script.action else { throw TestFailure("nothing was pushed") }
+            #expect(attempts.map(\.waitingAlert) == [nil])
+            #expect(script.answered(0, outcome).last == last)
+        }
+    }
+
     // MARK: - States that did not arrive
 
     @Test(
@@ -252,8 +309,32 @@ struct RecipientAnswerTests {
     func certificateMissing() throws {
         var script = DeliveryScript(try Fixture.message(certificates: []))
         _ = script.start()
-        #expect(try script.found([Fixture.activity()]) == ["wait until 60 s: certificate_missing"])
+        #expect(try script.found([Fixture.activity()]) == ["wait until 30 s: certificate_missing"])
         #expect(script.start(at: 3600) == ["live_activity to phone-1: expired, activity_registered"])
+    }
+
+    @Test(
+        "C90: while APNs answers 500 for 20 minutes an alert is tried after 1, 5, 30, 120, 300 and 900 s, then it goes out"
+    )
+    func twentyMinutesOfErrors() throws {
+        var script = DeliveryScript(try Fixture.message(Fixture.order(nil)))
+        _ = script.start()
+        _ = try script.found(devices: [Fixture.device()])
+        var time: Int64 = 0
+        for next in [1, 6, 36, 156, 456, 1356] as [Int64] {
+            let action = script.answered(0, .refused(500, "InternalServerError"), at: time)
+            #expect(action == ["wait until \(next) s: InternalServerError"])
+            #expect(try script.resumed())
+            time = next
+            #expect(script.start(at: time) == ["look up devices"])
+            let again = try script.found(devices: [Fixture.device()], at: time)
+            #expect(again == ["push device to phone-1 by 1 in production"])
+        }
+        #expect(
+            script.answered(0, .accepted, at: time) == [
+                "notification to phone-1: accepted_by_apns, no_activity_in_message"
+            ]
+        )
     }
 
     @Test("C86: one phone that has to wait keeps no other from its push, nor from its row")

@@ -20,10 +20,41 @@ final class APNsPeer {
         }
 
         static func silence(times: Int = 1) -> Action { Action(json: #"{"silent":true,"times":\#(times)}"#) }
-        static func late(_ seconds: Double) -> Action { Action(json: #"{"delay":\#(seconds)}"#) }
+        static func late(_ seconds: Double, times: Int = 1) -> Action {
+            Action(json: #"{"delay":\#(seconds),"times":\#(times)}"#)
+        }
+        /// RST_STREAM in place of the answer.
+        static func reset(code: Int) -> Action { Action(json: #"{"reset":\#(code)}"#) }
+        /// From then on all requests of the connection get it.
+        static func sticking(_ status: Int, _ reason: String) -> Action {
+            Action(json: #"{"status":\#(status),"reason":"\#(reason)","sticks":true}"#)
+        }
         static let refusedStream = Action(json: #"{"refuse":true}"#)
         static let closedConnection = Action(json: #"{"close":true}"#)
         static let goAway = Action(json: #"{"goaway":null}"#)
+    }
+
+    /// What a connection meets; the words are those of the script.
+    struct Door: Sendable {
+        let json: String
+
+        init(_ members: String, times: Int = 1) { json = "{\(members),\"times\":\(times)}" }
+
+        /// TCP is accepted, and nothing more happens.
+        static func noTLS(times: Int = 1) -> Door { Door(#""tls":"never""#, times: times) }
+        static func otherName(times: Int = 1) -> Door { Door(#""tls":"otherName""#, times: times) }
+        static func otherRoot(times: Int = 1) -> Door { Door(#""tls":"otherRoot""#, times: times) }
+        static func noSettings(times: Int = 1) -> Door { Door(#""noSettings":true"#, times: times) }
+        /// GOAWAY instead of SETTINGS.
+        static func goAway(_ reason: String?, times: Int = 1) -> Door {
+            Door(#""goaway":\#(reason.map { "\"\($0)\"" } ?? "null")"#, times: times)
+        }
+        /// Nothing is read or written any more.
+        static func swallowing(times: Int = 1) -> Door { Door(#""swallow":true"#, times: times) }
+        /// No request is answered, PINGs are.
+        static func mute(times: Int = 1) -> Door { Door(#""mute":true"#, times: times) }
+        /// Every stream is refused.
+        static func refusing(times: Int = 1) -> Door { Door(#""refuse":true"#, times: times) }
     }
 
     let productionPort: Int
@@ -54,9 +85,47 @@ final class APNsPeer {
         authority = try #require(ports["ca"]?.string)
     }
 
-    /// Sets what the next requests to a token get. `*:liveactivity`, `*:alert` and `*` stand for any token.
+    /// Sets what the next requests to a token get. `key:ID` stands for any token with that key, `*:liveactivity`,
+    /// `*:com.ex.app` and `*` for any with that push type, with that topic, and for any.
     func answer(_ token: String, _ actions: Action...) throws {
         try post("/behaviours", #"{"\#(token)":[\#(actions.map(\.json).joined(separator: ","))]}"#)
+    }
+
+    /// Sets what the next connections to an environment meet.
+    func meet(_ environment: String, _ doors: Door...) throws {
+        try post("/accept", #"{"\#(environment)":[\#(doors.map(\.json).joined(separator: ","))]}"#)
+    }
+
+    /// All connections of a team in the sandbox behave so from now on.
+    func turn(_ team: String, _ door: Door) throws {
+        try post("/live", #"{"environment":"sandbox","team":"\#(team)",\#(door.json.dropFirst())"#)
+    }
+
+    /// Announces how many streams each connection takes.
+    ///
+    /// - Parameter afterRefusal: how many after an answer 4xx, until the next 200.
+    func limit(streams: Int, afterRefusal: Int? = nil) throws {
+        try post("/settings", #"{"streams":\#(streams)\#(afterRefusal.map { ",\"afterRefusal\":\($0)" } ?? "")}"#)
+    }
+
+    /// Sends GOAWAY on all connections, which stay.
+    ///
+    /// - Parameters:
+    ///   - last: which open streams are left out: `all` answers all, `none` none, `mid` the earlier half.
+    ///   - refusing: whether later streams are refused, not left unheard.
+    func goAway(reason: String? = nil, last: String = "all", times: Int = 1, refusing: Bool = false) throws {
+        let reason = reason.map { "\"\($0)\"" } ?? "null"
+        try post("/goaway", #"{"reason":\#(reason),"last":"\#(last)","times":\#(times),"refuse":\#(refusing)}"#)
+    }
+
+    /// Takes connections and answers as usual again.
+    func heal() throws {
+        try post("/heal", "{}")
+    }
+
+    /// Answers as usual again, and forgets what came.
+    func reset() throws {
+        try post("/reset", "{}")
     }
 
     /// Says that only one environment knows a token.
@@ -89,6 +158,13 @@ final class APNsPeer {
     /// The connections so far, as the script records them.
     func connections() throws -> [JSONValue] {
         try #require(try get(count: 0, wait: 0)["connections"]).elements
+    }
+
+    /// The TCP connections that came so far.
+    func accepted(by environment: String) throws -> [JSONValue] {
+        try #require(try get(count: 0, wait: 0)["accepted"]).elements.filter {
+            $0["environment"]?.string == environment
+        }
     }
 
     private func get(count: Int, wait: Double) throws -> JSONValue {

@@ -106,7 +106,10 @@ extension EndToEndTests {
                 #expect(warned == ["date_as_milliseconds", "unknown_field"], "\(answer.text)")
                 let push = try gateway.peer.exactly(1)[0]
                 let timestamp = try #require(push.timestamp)
-                #expect(abs(Double(timestamp) - push.received) <= 5, "of the clock, whatever the caller wrote")
+                // The times around it rather than a margin: a busy machine is slow, not wrong.
+                let query = "SELECT floor(extract(epoch FROM accepted_at)) FROM message"
+                #expect(Double(timestamp) >= (try #require(Double(try gateway.sql(query)))))
+                #expect(Double(timestamp) <= push.received)
                 #expect(push.contentState == #"{"timestamp":1796007172000}"#)
             }
         }

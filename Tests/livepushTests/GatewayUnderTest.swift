@@ -8,6 +8,8 @@ import VerbatimJSON
 final class GatewayUnderTest {
     static let sdkAppID = 1_400_000_000
     static let bundleID = "com.ex.app"
+    /// A key of the first team that the peer knows and no certificate has.
+    static let spareKeyID = "KLMNO13579"
     static let secretKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
     let folder: String
@@ -52,6 +54,7 @@ final class GatewayUnderTest {
         serveDatabase = postgres.url(database, as: "gateway_login")
         let keys = try [
             ("ABCDE12345", "TEAM123456", Self.bundleID), ("FGHIJ67890", "TEAM654321", "com.ex.other"),
+            (Self.spareKeyID, "TEAM123456", Self.bundleID),
         ].map { id, team, bundleID in
             let file = "\(folder)/AuthKey_\(id).p8"
             let generate = ["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", file]
@@ -68,31 +71,31 @@ final class GatewayUnderTest {
         try postgres.makeLogin("gateway_login", memberOf: "livepush_gateway")
         try setAdministrators("administrator")
         // Phones register with businessId 1; the other team's key is there for those that say 2.
-        for (number, key) in keys.enumerated() {
-            try succeed(
-                "certificate",
-                "add",
-                "--sdk-app-id",
-                "\(Self.sdkAppID)",
-                "--business-id",
-                "\(number + 1)",
-                "--bundle-id",
-                key.bundleID,
-                "--team-id",
-                key.team,
-                "--key-id",
-                key.id,
-                "--key-file",
-                key.file,
-                "--environment",
-                certificate,
-            )
+        for (number, key) in keys.enumerated() where key.id != Self.spareKeyID {
+            try addCertificate(number + 1, key: key.id, team: key.team, bundleID: key.bundleID, certificate)
         }
     }
 
-    /// Makes the app, or replaces its administrators.
-    func setAdministrators(_ accounts: String...) throws {
-        let app = ["--sdk-app-id", "\(Self.sdkAppID)", "--secret-key-file", "\(folder)/secret-key"]
+    /// Adds or replaces a certificate.
+    ///
+    /// - Parameter key: one of the ids that the peer knows.
+    func addCertificate(
+        _ businessID: Int,
+        of sdkAppID: Int = GatewayUnderTest.sdkAppID,
+        key: String,
+        team: String,
+        bundleID: String,
+        _ environment: String,
+    ) throws {
+        let place = ["--sdk-app-id", "\(sdkAppID)", "--business-id", "\(businessID)", "--bundle-id", bundleID]
+        let file = ["--key-file", "\(folder)/AuthKey_\(key).p8", "--environment", environment]
+        let outcome = try livepush(["certificate", "add", "--team-id", team, "--key-id", key] + place + file)
+        guard outcome.status == 0 else { throw ChildProcess.Failure("certificate add: \(outcome.errors)") }
+    }
+
+    /// Makes an app, or replaces its administrators.
+    func setAdministrators(_ accounts: String..., of sdkAppID: Int = GatewayUnderTest.sdkAppID) throws {
+        let app = ["--sdk-app-id", "\(sdkAppID)", "--secret-key-file", "\(folder)/secret-key"]
         let outcome = try livepush(["app", "add"] + app + accounts.flatMap { ["--admin", $0] })
         guard outcome.status == 0 else { throw ChildProcess.Failure("app add: \(outcome.errors)") }
     }
@@ -156,16 +159,22 @@ final class GatewayUnderTest {
     // MARK: - Callers
 
     /// The UserSig of an account.
-    func userSig(_ account: String) throws -> String {
-        if let known = userSigs[account] { return known }
-        let made = try succeed("usersig", "--sdk-app-id", "\(Self.sdkAppID)", "--identifier", account).trimmed
-        userSigs[account] = made
+    func userSig(_ account: String, of sdkAppID: Int = GatewayUnderTest.sdkAppID) throws -> String {
+        let name = "\(account)/\(sdkAppID)"
+        if let known = userSigs[name] { return known }
+        let made = try succeed("usersig", "--sdk-app-id", "\(sdkAppID)", "--identifier", account).trimmed
+        userSigs[name] = made
         return made
     }
 
     /// Posts a message, without waiting for the answer.
-    func begin(_ message: TestMessage, through server: GatewayServer? = nil) throws -> HTTPExchange {
-        let query = "sdkappid=\(Self.sdkAppID)&identifier=administrator&usersig=\(try userSig("administrator"))"
+    func begin(
+        _ message: TestMessage,
+        of sdkAppID: Int = GatewayUnderTest.sdkAppID,
+        through server: GatewayServer? = nil,
+    ) throws -> HTTPExchange {
+        let userSig = try userSig("administrator", of: sdkAppID)
+        let query = "sdkappid=\(sdkAppID)&identifier=administrator&usersig=\(userSig)"
         let target = "\(message.path)?\(query)&random=\(message.random)&contenttype=json"
         return try HTTPExchange("POST", port: (server ?? (try self.server)).port, target, body: message.json)
     }

@@ -90,6 +90,53 @@ extension EndToEndTests {
             }
         }
 
+        @Test("The alert of an update that is superseded while it waits goes out with the newest state, once")
+        func supersededAlert() throws {
+            let flags = ["--retry-schedule", "3"]
+            try GatewayUnderTest.run(flags: flags) { gateway in
+                let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
+                let outcome = try gateway.livepush(["app", "set", "--live-activity-alert", "on"] + app)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                try gateway.serve(flags)
+                let phone = try gateway.register()
+                try gateway.peer.answer(phone.activityToken, .status(503))
+                try gateway.send {
+                    $0.contentState = #"{"step":1}"#
+                    $0.title = "Late"
+                    $0.desc = nil
+                }
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "ServiceUnavailable")
+                for step in 2...3 {
+                    try gateway.send {
+                        $0.contentState = #"{"step":\#(step)}"#
+                        $0.title = nil
+                        $0.desc = nil
+                    }
+                    _ = try gateway.peer.pushes(step)
+                    try gateway.expectSQL(
+                        "SELECT count(*) FROM delivery WHERE outcome = 'accepted_by_apns'",
+                        "\(step - 1)"
+                    )
+                }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let pushes = try gateway.peer.exactly(3)
+                #expect(pushes.map(\.contentState) == (1...3).map { #"{"step":\#($0)}"# })
+                #expect(pushes.map { $0.aps?["alert"]?["title"]?.string } == ["Late", "Late", nil])
+                #expect(pushes[1]["apns-priority"] == "10")
+                // Under the ids of the message whose state it is.
+                #expect(pushes[0]["apns-id"] != pushes[1]["apns-id"])
+                #expect(pushes[0]["apns-collapse-id"] != pushes[1]["apns-collapse-id"])
+                #expect(
+                    try gateway.sql("SELECT outcome, priority_reason FROM delivery ORDER BY message_id") == """
+                        superseded|alert
+                        accepted_by_apns|alert
+                        accepted_by_apns|default
+                        """
+                )
+                #expect(try gateway.sql("SELECT count(*) FROM waiting_alert") == "0")
+            }
+        }
+
         @Test("An end in the middle of a burst goes out at once, and nothing follows it")
         func endInABurst() throws {
             try GatewayUnderTest.run(flags: Self.paced) { gateway in

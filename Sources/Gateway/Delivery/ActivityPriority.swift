@@ -47,6 +47,9 @@ enum ActivityPriority: Sendable, Equatable {
         }
     }
 
+    /// The same for a push that takes an older alert along.
+    static let alertTakenAlong = (10, reason: "alert")
+
     /// Reason of a push that would have had priority 10 while the bucket lasted.
     static let budgetSpent = "budget_spent"
 }

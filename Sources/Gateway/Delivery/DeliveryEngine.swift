@@ -351,14 +351,42 @@ final class DeliveryEngine {
                         pacing: engine.pacing,
                         at: engine.currentTime,
                     )
-                    for (task, registrations) in zip(tasks, found) {
+                    let complete = try await engine.withWaitingAlerts(found, of: tasks)
+                    for (task, registrations) in zip(tasks, complete) {
                         let now = engine.currentTime
-                        let action = task.delivery.activitiesFound(registrations, of: task.message.underWay, at: now)
+                        let action = task.delivery.activitiesFound(
+                            registrations,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
                         engine.perform(action, task)
                     }
                 }
             }
         }
+    }
+
+    /// Adds to what was claimed the alerts of older updates that go along with it.
+    private func withWaitingAlerts(
+        _ found: [[ClaimedActivity]],
+        of tasks: [RecipientTask],
+    ) async throws(PostgresError) -> [[ClaimedActivity]] {
+        var places: [(task: Int, activity: Int)] = []
+        var questions: [DeliveryStore.AlertQuestion] = []
+        for (number, task) in tasks.enumerated() where task.mayMeetAlerts {
+            for (index, activity) in found[number].enumerated() {
+                guard let question = task.alertQuestion(on: activity) else { continue }
+                places.append((number, index))
+                questions.append(question)
+            }
+        }
+        guard !questions.isEmpty else { return found }
+        var complete = found
+        for (place, alert) in zip(places, try await store.waitingAlerts(questions)) {
+            complete[place.task][place.activity].waitingAlert = alert
+        }
+        return complete
     }
 
     private func lookUpDevices() async {
@@ -378,7 +406,12 @@ final class DeliveryEngine {
                             continue
                         }
                         let now = engine.currentTime
-                        let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
+                        let action = task.delivery.devicesFound(
+                            devices,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
                         engine.perform(action, task)
                     }
                 }
@@ -395,7 +428,12 @@ final class DeliveryEngine {
                     let now = engine.currentTime
                     let found = try await engine.store.countedDevices(tasks.map(\.count), at: now)
                     for (task, devices) in zip(tasks, found) {
-                        let action = task.delivery.devicesFound(devices, of: task.message.underWay, at: now)
+                        let action = task.delivery.devicesFound(
+                            devices,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
                         engine.perform(action, task)
                     }
                 }

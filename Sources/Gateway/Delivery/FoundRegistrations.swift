@@ -41,6 +41,8 @@ public struct ClaimedActivity: Sendable, Equatable {
     public var isBudgetSpent: Bool
     /// Whether days are counted on which APNs did not know the token.
     public var hasBadDays: Bool
+    /// The alert of an older update that the push takes along.
+    var waitingAlert: WaitingAlert?
 
     /// Makes a claim's answer for one registration.
     public init(

@@ -24,7 +24,7 @@ struct PushComposer {
     mutating func request(for attempt: PushAttempt, to account: String, at now: UnixTime) -> APNsRequest? {
         let bundleID = attempt.destination.certificate.bundleID
         let isActivity = attempt.kind == .activity
-        let payload = isActivity ? activityPayload(attempt.timestamp ?? now.seconds, now) : notificationPayload(attempt)
+        let payload = isActivity ? activityPayload(attempt, now) : notificationPayload(attempt)
         guard let payload else { return nil }
         return APNsRequest(
             deviceToken: attempt.token.hexadecimal,
@@ -57,14 +57,22 @@ struct PushComposer {
         return PushIdentifiers.collapseID(messageID: message.receipt.id)
     }
 
-    private mutating func activityPayload(_ timestamp: Int64, _ now: UnixTime) -> [UInt8]? {
+    private mutating func activityPayload(_ attempt: PushAttempt, _ now: UnixTime) -> [UInt8]? {
         guard let instruction = message.order.activity else { return nil }
+        let timestamp = attempt.timestamp ?? now.seconds
         let dismissalDate = DismissalDate.toSend(
             event: instruction.content.event,
             requested: instruction.content.dismissalDate,
             defaultIsImmediate: instruction.defaultDismissal == .immediate,
             now: now.seconds,
         )
+        if let waiting = attempt.waitingAlert {
+            var content = instruction.content
+            content.alert = waiting.alert
+            let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: dismissalDate)
+            // Where both do not fit into one push, the state goes without the alert.
+            if payload.count <= PayloadLimit.bytes { return payload }
+        }
         if activity == nil || activity?.dismissalDate != dismissalDate {
             activity = (LiveActivityPayloadTemplate(instruction.content, dismissalDate: dismissalDate), dismissalDate)
         }

@@ -9,11 +9,11 @@ import LiveActivity
 struct RecipientDelivery: Sendable {
     /// What to do next.
     enum Action: Sendable, Equatable {
-        /// Claim the recipient's registrations of the activity; answer with ``activitiesFound(_:of:at:)``.
+        /// Claim the recipient's registrations of the activity; answer with ``activitiesFound(_:of:schedule:at:)``.
         case claimActivities
         /// Keep it in memory until then, and go on with ``start(of:at:)``.
         case startAgain(at: UnixTime)
-        /// Look up the recipient's devices; answer with ``devicesFound(_:of:at:)``.
+        /// Look up the recipient's devices; answer with ``devicesFound(_:of:schedule:at:)``.
         case lookUpDevices
         /// Send these; answer each with ``pushFinished(_:_:of:at:jitter:)``.
         case push([PushAttempt])
@@ -58,9 +58,12 @@ struct RecipientDelivery: Sendable {
     }
 
     /// The claim's answer: every registration of the activity that the recipient has.
+    ///
+    /// - Parameter schedule: tells how long a push waits for its certificate.
     mutating func activitiesFound(
         _ found: [ClaimedActivity],
         of message: MessageUnderWay,
+        schedule: RetrySchedule,
         at now: UnixTime,
     ) -> Action {
         var attempts: [PushAttempt] = []
@@ -81,7 +84,7 @@ struct RecipientDelivery: Sendable {
             case .paced:
                 let until = registration.sendableFrom ?? now
                 progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.paced)
-            case .claimed: attempts.append(contentsOf: begin(index, registration, message, now))
+            case .claimed: attempts.append(contentsOf: begin(index, registration, message, schedule, now))
             case .notLive, .quarantined: break
             }
         }
@@ -92,7 +95,12 @@ struct RecipientDelivery: Sendable {
     }
 
     /// The recipient's devices.
-    mutating func devicesFound(_ found: [FoundDevice], of message: MessageUnderWay, at now: UnixTime) -> Action {
+    mutating func devicesFound(
+        _ found: [FoundDevice],
+        of message: MessageUnderWay,
+        schedule: RetrySchedule,
+        at now: UnixTime,
+    ) -> Action {
         let notification = message.order.notification
         var attempts: [PushAttempt] = []
         for device in found {
@@ -102,7 +110,7 @@ struct RecipientDelivery: Sendable {
                 settle(index, as: .nothingToSend, reason: "token_quarantined")
             } else if notification.isSilent {
                 // Nobody sees it, so neither the permission to notify nor an app in front is in its way.
-                attempts.append(contentsOf: begin(index, device, nil, message, now))
+                attempts.append(contentsOf: begin(index, device, nil, message, schedule, now))
             } else if device.deniesNotifications {
                 settle(index, as: .nothingToSend, reason: "permission_denied")
             } else if let until = device.foregroundUntil, now < until {
@@ -110,7 +118,7 @@ struct RecipientDelivery: Sendable {
             } else if notification.translated(by: translation).isEmpty {
                 settle(index, as: .nothingToSend, reason: "no_text")
             } else {
-                attempts.append(contentsOf: begin(index, device, translation, message, now))
+                attempts.append(contentsOf: begin(index, device, translation, message, schedule, now))
             }
         }
         cancelGone(.device, except: found.map(\.installation))
@@ -197,6 +205,7 @@ struct RecipientDelivery: Sendable {
         if verdict != .accepted, pushed.attempt.kind == .activity {
             correctState(of: pushed.attempt.installation, message)
         }
+        correctAlert(of: pushed, isWaiting: progress.targets[index].isWaiting)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
     }
 
@@ -213,6 +222,7 @@ struct RecipientDelivery: Sendable {
         if unsent.attempt.kind == .activity {
             correctState(of: unsent.attempt.installation, message)
         }
+        correctAlert(of: unsent, isWaiting: false)
         progress.targets[index].statusReason = reason
         settle(index, as: .refused)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
@@ -357,16 +367,21 @@ struct RecipientDelivery: Sendable {
         _ index: Int,
         _ registration: ClaimedActivity,
         _ message: MessageUnderWay,
+        _ schedule: RetrySchedule,
         _ now: UnixTime,
     ) -> [PushAttempt] {
         guard let instruction = message.order.activity else { return [] }
-        let (priority, reason) = ActivityPriority(instruction, for: message.application)
-            .choose(isBudgetSpent: registration.isBudgetSpent)
+        let ownAlert = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
+        let waitingAlert = ownAlert == nil ? registration.waitingAlert : nil
+        let (priority, reason) =
+            waitingAlert != nil && instruction.content.event == .update
+            ? ActivityPriority.alertTakenAlong
+            : ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: registration.isBudgetSpent)
         progress.targets[index].priorityReason = reason
         let event = instruction.content.event
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
         let token = TokenToTry(registration)
-        let attempts = begin(index, token, message, now) {
+        let attempts = begin(index, token, message, schedule, now) {
             PushAttempt(
                 target: index,
                 installation: registration.installation,
@@ -376,6 +391,8 @@ struct RecipientDelivery: Sendable {
                 timestamp: registration.timestamp,
                 expiration: end.seconds,
                 priority: priority,
+                waitingAlert: waitingAlert,
+                alertMessageID: ownAlert == nil ? waitingAlert?.messageID : message.receipt.id,
             )
         }
         if attempts.isEmpty {
@@ -389,6 +406,7 @@ struct RecipientDelivery: Sendable {
         _ device: FoundDevice,
         _ translation: Int?,
         _ message: MessageUnderWay,
+        _ schedule: RetrySchedule,
         _ now: UnixTime,
     ) -> [PushAttempt] {
         let isSilent = message.order.notification.isSilent
@@ -396,7 +414,7 @@ struct RecipientDelivery: Sendable {
         // A retry shows the number of the first attempt, whatever was counted since.
         let badge = progress.targets[index].badge ?? device.badge
         progress.targets[index].badge = badge
-        return begin(index, TokenToTry(device), message, now) {
+        return begin(index, TokenToTry(device), message, schedule, now) {
             PushAttempt(
                 target: index,
                 installation: device.installation,
@@ -417,6 +435,7 @@ struct RecipientDelivery: Sendable {
         _ index: Int,
         _ token: TokenToTry,
         _ message: MessageUnderWay,
+        _ schedule: RetrySchedule,
         _ now: UnixTime,
         attempt: (PushDestination) -> PushAttempt,
     ) -> [PushAttempt] {
@@ -431,7 +450,7 @@ struct RecipientDelivery: Sendable {
         guard let first = destinations.first else {
             // Neither the message's fault nor the phone's: it waits for `livepush certificate add` or its deadline.
             progress.targets[index].statusReason = "certificate_missing"
-            progress.targets[index].state = .waiting(until: now + .seconds(60), reason: "certificate_missing")
+            progress.targets[index].state = .waiting(until: now + schedule.holdDelay, reason: "certificate_missing")
             return []
         }
         let attempt = attempt(first)
@@ -555,6 +574,12 @@ struct RecipientDelivery: Sendable {
         corrections.append(
             RegistrationCorrection(kind: .activity, installation: installation, token: nil, change: .stateNotAccepted)
         )
+    }
+
+    /// - Parameter isWaiting: whether the push is tried again.
+    private mutating func correctAlert(of pushed: UnderWay, isWaiting: Bool) {
+        guard let messageID = pushed.attempt.alertMessageID else { return }
+        correct(pushed, isWaiting ? .alertNotSent(messageID: messageID) : .alertSettled(messageID: messageID))
     }
 
     private func isAccepted(_ installation: String) -> Bool {

@@ -69,6 +69,43 @@ final class RecipientTask {
     }
 }
 
+// MARK: - Alerts
+
+extension RecipientTask {
+    /// Whether updates of its activity have alerts: this one's, or others' of the app.
+    var mayMeetAlerts: Bool {
+        let message = message.underWay
+        return message.application.copiesAlertToLiveActivity || message.order.activity?.content.alert?.isEmpty == false
+    }
+
+    /// What to ask about alerts after the claim of an installation; nil: nothing.
+    func alertQuestion(on activity: ClaimedActivity) -> DeliveryStore.AlertQuestion? {
+        let message = message.underWay
+        guard let instruction = message.order.activity else { return nil }
+        let own = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
+        switch activity.verdict {
+        case .claimed: break
+        case .superseded where own != nil:
+            // Of one that was begun before, the alert is known already, and may have gone along with a newer state.
+            let isKnown = delivery.progress.targets.contains {
+                $0.kind == .activity && $0.installation == activity.installation
+            }
+            if isKnown { return nil }
+        default: return nil
+        }
+        return DeliveryStore.AlertQuestion(
+            sdkAppID: message.order.sdkAppID,
+            account: account,
+            laID: instruction.laID,
+            installation: activity.installation,
+            messageID: message.receipt.id,
+            alert: own,
+            deadline: message.deadline,
+            isClaimed: activity.verdict == .claimed,
+        )
+    }
+}
+
 extension RecipientTask {
     /// Which row of `live_activity` it claims, on any installation.
     struct ActivityKey: Hashable {

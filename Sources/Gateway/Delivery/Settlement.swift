@@ -39,6 +39,10 @@ public struct RegistrationCorrection: Sendable, Equatable {
         case endAccepted
         /// The claimed `end` of this message will not be sent any more.
         case endGivenUp
+        /// The alert of that message, which this push carried, was accepted, or refused for good.
+        case alertSettled(messageID: Int64)
+        /// The alert of that message, which this push carried, did not come through: the next push takes it along.
+        case alertNotSent(messageID: Int64)
     }
 
     /// Which of the phone's tokens it is.

@@ -26,6 +26,7 @@ extension DeliveryStore {
                     goodDays[correction.kind, default: Corrected()].append(entry, correction)
                 case .endAccepted: ended.append(entry, correction)
                 case .endGivenUp: givenUp.append(entry, correction)
+                case .alertSettled, .alertNotSent: break
                 }
             }
         }
@@ -203,7 +204,7 @@ extension DeliveryStore {
                 )
             )
         }
-        return statements
+        return statements + alertCorrections(of: entries)
     }
 
     /// Locks the rows that corrections find by their token in the order of keys, devices first, as the claim and the

@@ -44,6 +44,17 @@ enum ServeCommand: Command {
             help: "idle time before a PING; 30 if absent"
         ),
         CommandOption(name: "apns-ping-timeout", kind: .value("SECONDS"), help: "for the PING's answer; 10 if absent"),
+        CommandOption(
+            name: "apns-reconnect-delay",
+            kind: .value("SECONDS"),
+            help:
+                "pause after a connection that came to nothing, doubling, less up to half of it at random; 0.5 if absent",
+        ),
+        CommandOption(
+            name: "apns-reconnect-limit",
+            kind: .value("SECONDS"),
+            help: "longest pause between two attempts to connect; 60 if absent",
+        ),
         CommandOption(name: "apns-connections", kind: .value("N"), help: "per signing key and lane; 2 if absent"),
         CommandOption(
             name: "retry-schedule",
@@ -58,7 +69,9 @@ enum ServeCommand: Command {
         CommandOption(
             name: "hold-delay",
             kind: .value("SECONDS"),
-            help: "delay after a fault that you have to mend, such as a refused key; doubles for a key; 30 if absent",
+            help:
+                "delay after a fault that you have to mend, such as a refused key or a missing certificate; doubles for "
+                + "a key; 30 if absent",
         ),
         CommandOption(
             name: "hold-limit",

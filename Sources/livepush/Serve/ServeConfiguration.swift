@@ -54,6 +54,11 @@ struct ServeConfiguration: Sendable {
         apns.requestTimeout = try arguments.duration("apns-request-timeout") ?? apns.requestTimeout
         apns.pingInterval = try arguments.duration("apns-ping-interval") ?? apns.pingInterval
         apns.pingTimeout = try arguments.duration("apns-ping-timeout") ?? apns.pingTimeout
+        apns.shortestReconnectDelay = try arguments.duration("apns-reconnect-delay") ?? apns.shortestReconnectDelay
+        apns.longestReconnectDelay = max(
+            try arguments.duration("apns-reconnect-limit") ?? apns.longestReconnectDelay,
+            apns.shortestReconnectDelay,
+        )
         if let connections = try arguments.integer("apns-connections", in: 1...64) {
             apns.connectionsPerKey = Int(connections)
         }

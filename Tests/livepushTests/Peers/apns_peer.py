@@ -13,20 +13,39 @@ input closes, so that none outlives the test that started it.
 Control is plain HTTP with JSON on 127.0.0.1 (the port "control"):
 
     GET  /requests?after=N&count=C&wait=S   requests with a number above N; answers when there are C of them or after
-                                            S seconds. Also "connections", each with its problem and its counts.
-    POST /behaviours                        {"TOKEN" | "*:PUSH_TYPE" | "*": [ACTION, ...]}: what the next requests get,
-                                            first match wins; an ACTION serves "times" requests (default 1; 0: for ever)
+                                            S seconds. Also "connections", each with its problem and its counts, and
+                                            "accepted", each TCP connection that came.
+    POST /behaviours                        {"TOKEN" | "key:KEYID" | "*:PUSH_TYPE" | "*:TOPIC" | "*": [ACTION, ...]}:
+                                            what the next requests get, first match wins; an ACTION serves "times"
+                                            requests (default 1; 0: for ever)
     POST /tokens                            {"TOKEN": {"environment": E, "kind": "device" | "activity"}}: tokens that
                                             only that environment, and that kind of topic, accepts
-    POST /settings                          {"streams": N}: announces a new limit on every connection
-    POST /goaway                            {"code": 0, "reason": TEXT or null, "last": "all" | "none"}
+    POST /accept                            {"production" | "sandbox" | "*": [DOOR, ...]}: what the next TCP connections
+                                            meet, with "times" as above
+    POST /settings                          {"streams": N, "afterRefusal": N}: announces a new limit on every connection;
+                                            afterRefusal: after an answer 4xx the limit is that, until the next 200
+    POST /goaway                            {"code": 0, "reason": TEXT or null, "last": "all" | "none" | "mid", "times": N,
+                                            "refuse": true}: GOAWAY on every connection, the connection stays. mid: leaves
+                                            out the later half of the open streams. refuse: later streams are refused,
+                                            where without it they are not heard
+    POST /live                              {"environment": E, "team": T, DOOR...}: their connections behave so from now on
     POST /forget                            {"through": N}: forgets requests up to that number, in a long run
-    POST /reset                             forgets behaviours, tokens and requests; connections stay
+    POST /heal                              forgets behaviours and doors
+    POST /reset                             forgets behaviours, doors, tokens and requests, and the limits are those of
+                                            the start; connections stay
 
 An ACTION, all keys optional: {"status": 410, "reason": "Unregistered", "timestamp": MS, "retryAfter": S, "delay": S,
-"silent": true, "close": true, "refuse": true, "goaway": REASON, "times": N}. close: the request is processed, then the
-TCP connection is closed without an answer. refuse: RST_STREAM with REFUSED_STREAM. goaway: GOAWAY that leaves out this
-request. Without status, reason and the rest, the request is checked and answered as usual.
+"silent": true, "close": true, "refuse": true, "reset": CODE, "goaway": REASON, "sticks": true, "times": N}. close: the
+request is processed, then the TCP connection is closed without an answer. refuse: RST_STREAM with REFUSED_STREAM.
+reset: the request is processed, then RST_STREAM instead of an answer. goaway: GOAWAY that leaves out this request.
+sticks: the connection answers all later requests in the same way. Without status, reason and the rest, the request is
+checked and answered as usual.
+
+A DOOR, all keys optional: {"tls": "never" | "otherName" | "otherRoot", "noSettings": true, "goaway": REASON,
+"mute": true, "swallow": true, "refuse": true, "close": true, "times": N}. tls never: TCP is accepted and nothing more
+happens. noSettings: nothing is written after the handshake. goaway: GOAWAY instead of SETTINGS. mute: no request is
+answered, PINGs are. swallow: nothing is read or written any more, as behind a firewall that forgot the connection.
+refuse: every stream is refused. close: TCP is closed at once.
 """
 import argparse
 import asyncio
@@ -38,6 +57,7 @@ import itertools
 import json
 import os
 import re
+import socket
 import ssl
 import sys
 import time
@@ -114,6 +134,14 @@ def base64url(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
+def key_id(authorization):
+    """The key that a provider token names, "" where it names none."""
+    try:
+        return json.loads(base64url(authorization.split(" ")[1].split(".")[0]))["kid"]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return ""
+
+
 def no_duplicates(pairs):
     members = dict(pairs)
     if len(members) != len(pairs):
@@ -130,8 +158,11 @@ class Peer:
 
     def __init__(self, keys, streams):
         self.keys = {key.id: key for key in keys}
-        self.streams = streams
+        self.streams = self.first_streams = streams
+        self.streams_after_refusal = None
         self.behaviours = {}
+        self.doors = {}
+        self.accepted = []
         self.tokens = {}
         self.requests = []
         self.numbers = itertools.count(1)
@@ -142,17 +173,29 @@ class Peer:
         async with self.changed:
             self.changed.notify_all()
 
-    def action(self, token, push_type):
+    def action(self, token, fields):
         """The next action for such a request, or an empty one."""
-        for name in (token, "*:" + push_type, "*"):
-            queue = self.behaviours.get(name)
+        push_type, topic = fields.get("apns-push-type", ""), fields.get("apns-topic", "")
+        return self.take(
+            self.behaviours,
+            (token, "key:" + key_id(fields.get("authorization", "")), "*:" + push_type, "*:" + topic, "*"),
+        )
+
+    def door(self, environment):
+        """What the next connection meets."""
+        return self.take(self.doors, (environment, "*"))
+
+    @staticmethod
+    def take(queues, names):
+        for name in names:
+            queue = queues.get(name)
             if queue:
-                action = queue[0]
-                if action.get("times", 1) == 1:
+                item = queue[0]
+                if item.get("times", 1) == 1:
                     queue.popleft()
-                elif action.get("times", 1) > 1:
-                    queue[0] = dict(action, times=action["times"] - 1)
-                return action
+                elif item.get("times", 1) > 1:
+                    queue[0] = dict(item, times=item["times"] - 1)
+                return item
         return {}
 
     def check(self, record, headers, connection):
@@ -279,18 +322,22 @@ class Peer:
 class Connection(asyncio.Protocol):
     """One HTTP/2 connection."""
 
-    def __init__(self, peer, environment):
-        self.peer, self.environment = peer, environment
+    def __init__(self, peer, environment, door):
+        self.peer, self.environment, self.door = peer, environment, door
         self.number = len(peer.connections) + 1
+        self.sticking = None
         self.team = self.provider_token = None
-        self.limit = 1
+        self.limit = self.known_limit = 1
+        self.unacknowledged = collections.deque()
         self.answered = False
         self.last_accepted = None
         self.open = {}
+        self.records = {}
         self.highest = 0
         self.facts = {
             "number": self.number, "environment": environment, "opened": time.time(), "closed": None, "problem": None,
-            "tls": None, "serverName": None, "pings": 0, "refusedByLimit": 0, "streams": 0, "mostOpen": 0,
+            "tls": None, "serverName": None, "pings": 0, "refusedByLimit": 0, "refused": 0, "streams": 0,
+            "mostOpen": 0, "goaways": 0,
         }
 
     def connection_made(self, transport):
@@ -312,19 +359,39 @@ class Connection(asyncio.Protocol):
         # streams. So h2 itself is given a limit out of reach and the announced one travels in a frame of our own.
         self.http.local_settings._settings[MAX_CONCURRENT_STREAMS] = collections.deque([1 << 30])
         self.http.initiate_connection()
-        self.flush()
-        self.announce_limit(1)
+        if "goaway" in self.door:
+            self.http.data_to_send()
+            self.last_accepted = 0
+            self.go_away(0, self.door["goaway"])
+        elif not self.door.get("noSettings"):
+            # The first frame, of h2's own, is acknowledged as well.
+            self.unacknowledged.append(1)
+            self.flush()
+            self.announce_limit(1)
+        self.behave({})
+
+    def behave(self, door):
+        """Behaves so from now on, too."""
+        self.door = dict(self.door, **door)
+        if self.door.get("swallow"):
+            self.transport.pause_reading()
+        if self.door.get("close"):
+            self.transport.abort()
 
     def announce_limit(self, limit):
         self.limit = limit
+        self.unacknowledged.append(limit)
         self.write_frame(SettingsFrame(0, settings={MAX_CONCURRENT_STREAMS: limit}))
 
     def write_frame(self, frame):
         self.flush()
-        self.transport.write(frame.serialize())
+        if not self.door.get("swallow"):
+            self.transport.write(frame.serialize())
 
     def flush(self):
         data = self.http.data_to_send()
+        if self.door.get("swallow") or self.door.get("noSettings"):
+            return
         if data and not self.transport.is_closing():
             self.transport.write(data)
 
@@ -352,6 +419,9 @@ class Connection(asyncio.Protocol):
                     asyncio.ensure_future(self.request_ended(event.stream_id))
             elif isinstance(event, h2.events.StreamReset):
                 self.open.pop(event.stream_id, None)
+            elif isinstance(event, h2.events.SettingsAcknowledged):
+                if self.unacknowledged:
+                    self.known_limit = self.unacknowledged.popleft()
             elif isinstance(event, h2.events.PingReceived):
                 self.facts["pings"] += 1
         self.flush()
@@ -359,9 +429,14 @@ class Connection(asyncio.Protocol):
     def request_received(self, event):
         stream = event.stream_id
         self.facts["streams"] += 1
+        if self.door.get("refuse"):
+            self.facts["refused"] += 1
+            self.http.reset_stream(stream, REFUSED_STREAM)
+            return
         if self.last_accepted is not None and stream > self.last_accepted:
             return
-        if len(self.open) >= self.limit:
+        # What a client sent before it could know of a lower limit is not refused.
+        if len(self.open) >= max([self.known_limit, *self.unacknowledged]):
             self.facts["refusedByLimit"] += 1
             self.http.reset_stream(stream, REFUSED_STREAM)
             return
@@ -389,12 +464,17 @@ class Connection(asyncio.Protocol):
             "body": base64.b64encode(b"".join(parts)).decode(), "text": b"".join(parts).decode("utf-8", "replace"),
             "problems": [], "status": None, "reason": None,
         }
-        action = self.peer.action(token, record["pushType"])
+        action = self.sticking or self.peer.action(token, fields)
+        if self.door.get("mute"):
+            action = {"silent": True}
         if action.get("refuse"):
             self.open.pop(stream)
+            self.facts["refused"] += 1
             self.http.reset_stream(stream, REFUSED_STREAM)
             self.flush()
             return
+        if action.get("sticks"):
+            self.sticking = action
         if "goaway" in action:
             self.last_accepted = stream - 2 if stream > 1 else 0
             self.go_away(0, action["goaway"])
@@ -410,9 +490,10 @@ class Connection(asyncio.Protocol):
             refusal = Refusal(action["status"], action.get("reason", USUAL_REASON[action["status"]]), **members)
         record["status"] = refusal.status if refusal else 200
         record["reason"] = refusal.reason if refusal else None
-        if action.get("silent") or action.get("close"):
+        if action.get("silent") or action.get("close") or "reset" in action:
             record["status"] = None
         record["number"] = next(self.peer.numbers)
+        self.records[stream] = record
         self.peer.requests.append(record)
         await self.peer.announce()
         if action.get("delay"):
@@ -420,6 +501,11 @@ class Connection(asyncio.Protocol):
         if action.get("close"):
             self.transport.abort()
         if action.get("close") or action.get("silent") or self.open.pop(stream, None) is None:
+            return
+        del self.records[stream]
+        if "reset" in action:
+            self.http.reset_stream(stream, action["reset"])
+            self.flush()
             return
         self.answer(stream, record, refusal, action.get("retryAfter"))
 
@@ -430,7 +516,7 @@ class Connection(asyncio.Protocol):
         # Apple answers with upper-case ids in the wild.
         headers = [(":status", str(record["status"])), ("apns-id", identifier.upper())]
         if refusal is None:
-            if not self.answered:
+            if not self.answered or self.limit == self.peer.streams_after_refusal:
                 self.answered = True
                 self.announce_limit(self.peer.streams)
             self.http.send_headers(stream, headers, end_stream=True)
@@ -441,10 +527,26 @@ class Connection(asyncio.Protocol):
                 headers.append(("retry-after", str(retry_after)))
             self.http.send_headers(stream, headers)
             self.http.send_data(stream, body, end_stream=True)
+            if self.peer.streams_after_refusal and self.answered:
+                self.announce_limit(self.peer.streams_after_refusal)
         self.flush()
+
+    def left_out_from(self, last):
+        """Which streams a GOAWAY leaves out; those are not answered."""
+        streams = sorted(self.open)
+        if last == "mid" and streams:
+            self.last_accepted = streams[(len(streams) - 1) // 2]
+        else:
+            self.last_accepted = 0 if last == "none" else self.highest
+        for stream in streams:
+            if stream > self.last_accepted:
+                self.open.pop(stream)
+                if stream in self.records:
+                    self.records[stream].update(status=None, reason="left out")
 
     def go_away(self, code, reason):
         """Sends GOAWAY. h2's own would also end the streams that may still be answered."""
+        self.facts["goaways"] += 1
         last = self.last_accepted if self.last_accepted is not None else (1 << 31) - 1
         data = json.dumps({"reason": reason}).encode() if reason else b""
         self.write_frame(GoAwayFrame(0, last_stream_id=last, error_code=code, additional_data=data))
@@ -494,37 +596,60 @@ class Control:
             return {
                 "requests": [record for record in peer.requests if record["number"] > after],
                 "connections": [connection.facts for connection in peer.connections],
+                "accepted": peer.accepted,
             }
         if (method, path) == ("POST", "/behaviours"):
             for name, actions in body.items():
                 peer.behaviours[name] = collections.deque(actions)
+        elif (method, path) == ("POST", "/accept"):
+            for name, doors in body.items():
+                peer.doors[name] = collections.deque(doors)
         elif (method, path) == ("POST", "/tokens"):
             peer.tokens.update(body)
         elif (method, path) == ("POST", "/settings"):
-            peer.streams = body["streams"]
+            peer.streams = body.get("streams", peer.streams)
+            peer.streams_after_refusal = body.get("afterRefusal")
             for connection in live:
                 connection.announce_limit(peer.streams)
         elif (method, path) == ("POST", "/goaway"):
             for connection in live:
-                connection.last_accepted = 0 if body.get("last") == "none" else connection.highest
-                connection.go_away(body.get("code", 0), body.get("reason"))
+                connection.left_out_from(body.get("last", "all"))
+                for _ in range(body.get("times", 1)):
+                    connection.go_away(body.get("code", 0), body.get("reason"))
+                if body.get("refuse"):
+                    connection.behave({"refuse": True})
+        elif (method, path) == ("POST", "/live"):
+            environment, team = body.pop("environment"), body.pop("team")
+            for connection in live:
+                if (connection.environment, connection.team) == (environment, team):
+                    connection.behave(body)
+        elif (method, path) == ("POST", "/heal"):
+            peer.behaviours.clear()
+            peer.doors.clear()
         elif (method, path) == ("POST", "/forget"):
             peer.requests = [record for record in peer.requests if record["number"] > body["through"]]
         elif (method, path) == ("POST", "/reset"):
             peer.behaviours.clear()
+            peer.doors.clear()
+            peer.accepted.clear()
             peer.tokens.clear()
             peer.requests.clear()
             peer.numbers = itertools.count(1)
+            peer.streams, peer.streams_after_refusal = peer.first_streams, None
         else:
             return None
         return {}
 
 
 def write_certificates(directory, host):
-    """A test CA and a server certificate for `host` and 127.0.0.1. Returns the paths of the CA, the chain, the key."""
+    """A test CA, which goes into ca.pem, and server certificates. Returns the TLS contexts by the names of doors."""
     now = datetime.datetime.utcnow()
 
-    def certificate(subject, public, issuer, signer, is_authority):
+    def name(text):
+        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+    def certificate(subject, public, issuer, signer, names):
+        is_authority = not names
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject).issuer_name(issuer).public_key(public)
@@ -537,30 +662,71 @@ def write_certificates(directory, host):
                 x509.KeyUsage(True, False, False, False, False, True, True, False, False), critical=True
             )
         else:
-            names = [x509.DNSName(host), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False).add_extension(
                 x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
             )
         return builder.sign(signer, hashes.SHA256())
 
-    def name(text):
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+    def write(file, data):
+        path = os.path.join(directory, file)
+        with open(path, "wb") as target:
+            target.write(data)
+        return path
 
-    authority_key, server_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    authority_name = name("livepush test CA")
-    authority = certificate(authority_name, authority_key.public_key(), authority_name, authority_key, True)
-    server = certificate(name(host), server_key.public_key(), authority_name, authority_key, False)
-    paths = [os.path.join(directory, file) for file in ("ca.pem", "server.pem", "server-key.pem")]
-    for path, data in zip(paths, (
-        authority.public_bytes(serialization.Encoding.PEM),
-        server.public_bytes(serialization.Encoding.PEM),
-        server_key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        ),
-    )):
-        with open(path, "wb") as file:
-            file.write(data)
-    return paths
+    def make_authority(text):
+        key = ec.generate_private_key(ec.SECP256R1())
+        return name(text), key, certificate(name(text), key.public_key(), name(text), key, [])
+
+    def make_context(file, names, authority):
+        issuer, signer, _ = authority
+        key = ec.generate_private_key(ec.SECP256R1())
+        chain = certificate(name(host), key.public_key(), issuer, signer, names)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["h2"])
+        context.load_cert_chain(
+            write(file + ".pem", chain.public_bytes(serialization.Encoding.PEM)),
+            write(file + "-key.pem", key.private_bytes(
+                serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+            )),
+        )
+        context.sni_callback = lambda socket, name, _: setattr(socket, "server_name", name)
+        return context
+
+    own = [x509.DNSName(host), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    authority, stranger = make_authority("livepush test CA"), make_authority("nobody's CA")
+    write("ca.pem", authority[2].public_bytes(serialization.Encoding.PEM))
+    return {
+        None: make_context("server", own, authority),
+        "otherName": make_context("other-name", [x509.DNSName("api.example.com")], authority),
+        "otherRoot": make_context("other-root", own, stranger),
+    }
+
+
+async def accept(listener, peer, environment, contexts):
+    """Takes TCP connections and shows each its door."""
+    loop = asyncio.get_running_loop()
+    held = []
+
+    async def secure(connection, door):
+        try:
+            await loop.connect_accepted_socket(
+                lambda: Connection(peer, environment, door), connection, ssl=contexts[door.get("tls")]
+            )
+        except (OSError, ssl.SSLError):
+            connection.close()
+
+    while True:
+        connection, _ = await loop.sock_accept(listener)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        door = peer.door(environment)
+        peer.accepted.append({"environment": environment, "at": time.time(), "door": door})
+        if door.get("tls") == "never":
+            held.append(connection)
+        elif door.get("close"):
+            connection.close()
+        else:
+            asyncio.ensure_future(secure(connection, door))
 
 
 async def main():
@@ -571,25 +737,19 @@ async def main():
     arguments.add_argument("--host", default="localhost")
     arguments = arguments.parse_args()
 
-    authority, chain, key = write_certificates(os.path.abspath(arguments.directory), arguments.host)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_alpn_protocols(["h2"])
-    context.load_cert_chain(chain, key)
-    context.sni_callback = lambda socket, name, _: setattr(socket, "server_name", name)
+    contexts = write_certificates(os.path.abspath(arguments.directory), arguments.host)
+    peer = Peer(arguments.key, arguments.streams)
+    ports = {"ca": os.path.join(os.path.abspath(arguments.directory), "ca.pem")}
+    for environment in ("production", "sandbox"):
+        listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        listener.setblocking(False)
+        asyncio.ensure_future(accept(listener, peer, environment, contexts))
+        ports[environment] = listener.getsockname()[1]
+    control = await asyncio.start_server(Control(peer).serve, "127.0.0.1", 0)
+    ports["control"] = control.sockets[0].getsockname()[1]
+    print(json.dumps(ports), flush=True)
 
     loop = asyncio.get_running_loop()
-    peer = Peer(arguments.key, arguments.streams)
-    servers = {
-        environment: await loop.create_server(
-            lambda environment=environment: Connection(peer, environment), "127.0.0.1", 0, ssl=context
-        )
-        for environment in ("production", "sandbox")
-    }
-    servers["control"] = await asyncio.start_server(Control(peer).serve, "127.0.0.1", 0)
-    ports = {name: server.sockets[0].getsockname()[1] for name, server in servers.items()}
-    print(json.dumps(dict(ports, ca=authority)), flush=True)
-
     ended = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), lambda: os.read(sys.stdin.fileno(), 4096) or ended.set())
     await ended.wait()

@@ -1,0 +1,28 @@
+import LiveActivity
+import VerbatimJSON
+
+/// The alert of an update that APNs has not accepted: where a newer state goes out in its place, the alert goes along.
+struct WaitingAlert: Sendable, Equatable {
+    /// The message that it belongs to.
+    var messageID: Int64
+    var alert: ActivityAlert
+}
+
+extension ActivityAlert {
+    /// The encoding in `waiting_alert.content`.
+    func encoded() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("title", title)
+        writer.member("body", body)
+        writer.member("sound", sound)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// Reads it back; nil if it is damaged.
+    init?(decoding bytes: [UInt8]) {
+        guard let root = try? JSONDocument(parsing: bytes).root else { return nil }
+        self.init(title: root["title"]?.string, body: root["body"]?.string, sound: root["sound"]?.string)
+    }
+}
