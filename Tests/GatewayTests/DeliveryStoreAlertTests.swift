@@ -18,7 +18,7 @@ struct DeliveryStoreAlertTests {
             laID: "order-7",
             installation: "phone-1",
             messageID: messageID,
-            alert: title.map { ActivityAlert(title: $0, body: "é", sound: "default") },
+            alert: title.map { ActivityAlert(title: .plain($0), body: "é", sound: "default") },
             deadline: deadline,
             isClaimed: isClaimed,
         )

@@ -187,7 +187,7 @@ struct PushComposerTests {
         #expect(aps["content-state"] != nil)
         #expect(request?.collapseID == PushIdentifiers.collapseID(messageID: message.receipt.id))
         let long = String(repeating: "x", count: 4096)
-        attempt.waitingAlert = WaitingAlert(messageID: 5, alert: ActivityAlert(title: long))
+        attempt.waitingAlert = WaitingAlert(messageID: 5, alert: ActivityAlert(title: .plain(long)))
         let withoutAlert = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
         #expect(withoutAlert == plain)
     }

@@ -9,20 +9,16 @@ struct WaitingAlert: Sendable, Equatable {
 }
 
 extension ActivityAlert {
-    /// The encoding in `waiting_alert.content`.
+    /// As stored in `waiting_alert.content`.
     func encoded() -> [UInt8] {
         var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("title", title)
-        writer.member("body", body)
-        writer.member("sound", sound)
-        writer.endObject()
+        encode(to: &writer)
         return writer.bytes
     }
 
     /// Reads it back; nil if it is damaged.
     init?(decoding bytes: [UInt8]) {
         guard let root = try? JSONDocument(parsing: bytes).root else { return nil }
-        self.init(title: root["title"]?.string, body: root["body"]?.string, sound: root["sound"]?.string)
+        self.init(decoding: root)
     }
 }

@@ -85,11 +85,7 @@ extension ActivityInstruction {
         writer.member("dismissalDate", content.dismissalDate)
         if let alert = content.alert {
             writer.key("alert")
-            writer.beginObject()
-            ActivityInstruction.encode("title", alert.title, to: &writer)
-            ActivityInstruction.encode("body", alert.body, to: &writer)
-            writer.member("sound", alert.sound)
-            writer.endObject()
+            alert.encode(to: &writer)
         }
         if let start = content.start {
             writer.key("start")
@@ -105,12 +101,6 @@ extension ActivityInstruction {
         writer.endObject()
     }
 
-    private static func encode(_ name: String, _ text: AlertText?, to writer: inout JSONWriter) {
-        guard let text else { return }
-        writer.key(name)
-        text.write(to: &writer)
-    }
-
     fileprivate init(decoding value: JSONValue) throws(PushOrder.DecodingError) {
         guard let event = ActivityEvent(rawValue: try value.text("event")) else {
             throw PushOrder.DecodingError(key: "event")
@@ -123,13 +113,6 @@ extension ActivityInstruction {
         guard let dismissal = DefaultDismissal(rawValue: try value.text("defaultDismissal")) else {
             throw PushOrder.DecodingError(key: "defaultDismissal")
         }
-        let alert = value["alert"].map {
-            ActivityAlert(
-                title: $0["title"].flatMap(AlertText.init),
-                body: $0["body"].flatMap(AlertText.init),
-                sound: $0["sound"]?.string,
-            )
-        }
         self.init(
             laID: try value.text("laId"),
             content: ActivityContent(
@@ -138,7 +121,7 @@ extension ActivityInstruction {
                 staleDate: value["staleDate"]?.integer,
                 relevanceScore: value["relevanceScore"].map { Array($0.verbatim) },
                 dismissalDate: value["dismissalDate"]?.integer,
-                alert: alert,
+                alert: value["alert"].map(ActivityAlert.init(decoding:)),
                 start: try value["start"].map { value throws(PushOrder.DecodingError) in
                     try ActivityStart(decoding: value)
                 },

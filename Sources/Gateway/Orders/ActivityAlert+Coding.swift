@@ -1,0 +1,24 @@
+import LiveActivity
+import VerbatimJSON
+
+/// The encoding of an alert, in a stored order and in `waiting_alert.content`.
+extension ActivityAlert {
+    func encode(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for (name, text) in [("title", title), ("body", body)] {
+            guard let text else { continue }
+            writer.key(name)
+            text.write(to: &writer)
+        }
+        writer.member("sound", sound)
+        writer.endObject()
+    }
+
+    init(decoding value: JSONValue) {
+        self.init(
+            title: value["title"].flatMap(AlertText.init),
+            body: value["body"].flatMap(AlertText.init),
+            sound: value["sound"]?.string,
+        )
+    }
+}
