@@ -46,6 +46,24 @@ struct TokenFailureGuardTests {
         #expect(course.guarding.isUp == isUp)
     }
 
+    @Test("failures that are known after all successes of the same burst do not put it up, later ones do")
+    func failuresComeLast() throws {
+        var course = Course()
+        try course.succeed(1000..<1010)
+        // Sent at 5 s with 80 others, which succeed; twenty fail once more elsewhere before they are known.
+        try course.succeed(0..<80, at: 6)
+        for number in 100..<120 {
+            let sentAt = Self.start + .seconds(5)
+            _ = course.guarding.failed(try Self.token(number), sentAt: sentAt, at: Self.start + .seconds(8))
+        }
+        #expect(!course.guarding.isUp)
+        for number in 200..<220 {
+            let sentAt = Self.start + .seconds(9)
+            _ = course.guarding.failed(try Self.token(number), sentAt: sentAt, at: Self.start + .seconds(10))
+        }
+        #expect(course.guarding.isUp)
+    }
+
     @Test("one token that fails over and over does not put it up")
     func sameToken() throws {
         var course = Course()

@@ -88,12 +88,16 @@ final class FaultBench: @unchecked Sendable {
     /// Registers devices of so many accounts `NAME-1`, `NAME-2` ..., in SQL.
     ///
     /// - Returns: the accounts, and their tokens.
-    func devices(_ name: String, _ count: Int) throws -> (accounts: [String], tokens: [String]) {
+    func devices(
+        _ name: String,
+        _ count: Int,
+        businessID: Int = 1,
+    ) throws -> (accounts: [String], tokens: [String]) {
         let rows = try gateway.sql(
             """
             INSERT INTO device (sdk_app_id, account, installation, token, business_id, environment)
             SELECT \(GatewayUnderTest.sdkAppID), '\(name)-' || n, 'phone-of-\(name)-' || n,
-                sha256(('\(name)' || n)::bytea), 1, 'sandbox'
+                sha256(('\(name)' || n)::bytea), \(businessID), 'sandbox'
             FROM generate_series(1, \(count)) AS n RETURNING encode(token, 'hex')
             """
         )

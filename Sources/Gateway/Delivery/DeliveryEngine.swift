@@ -298,6 +298,9 @@ final class DeliveryEngine {
     private func suspicion(of suspect: SuspectToken, _ task: RecipientTask) -> TokenSuspicion {
         let certificate = suspect.destination.certificate
         let sdkAppID = task.message.underWay.order.sdkAppID
+        let now = MonotonicTime.now
+        // Of two clocks: a step of PostgreSQL's must not put it into the future.
+        let sentAt = min(now, now + (suspect.sentAt - currentTime))
         let judgement = instance.tokenFailures.failed(
             suspect.token,
             in: suspect.environments.map { environment in
@@ -308,7 +311,8 @@ final class DeliveryEngine {
                 )
             },
             known: suspect.knownEnvironment,
-            at: .now,
+            sentAt: sentAt,
+            at: now,
         )
         for place in judgement.guarded {
             instance.alarms.raise(.massTokenFailure(in: place, businessID: certificate.businessID))

@@ -32,6 +32,8 @@ struct RecipientDelivery: Sendable {
     private struct UnderWay: Sendable {
         var attempt: PushAttempt
         var sentAt: UnixTime
+        /// When it was sent to the first environment.
+        var firstSentAt: UnixTime
         var otherDestinations: ArraySlice<PushDestination>
         var knownEnvironment: APNsEnvironment?
         var hasBadDays: Bool
@@ -175,7 +177,13 @@ struct RecipientDelivery: Sendable {
                 progress.targets[index].refusedIn = pushed.attempt.destination.environment
                 return .push([next.attempt])
             }
-            switch suspect(SuspectToken(pushed.attempt, pushed.knownEnvironment, progress.targets[index].refusedIn)) {
+            let suspectToken = SuspectToken(
+                pushed.attempt,
+                pushed.knownEnvironment,
+                progress.targets[index].refusedIn,
+                sentAt: pushed.firstSentAt,
+            )
+            switch suspect(suspectToken) {
             case .configurationFault:
                 // Once it is mended, the first environment may be the right one.
                 progress.targets[index].refusedIn = nil
@@ -457,6 +465,7 @@ struct RecipientDelivery: Sendable {
         underWay[index] = UnderWay(
             attempt: attempt,
             sentAt: now,
+            firstSentAt: now,
             otherDestinations: destinations.dropFirst(),
             knownEnvironment: token.environment,
             hasBadDays: token.hasBadDays,

@@ -10,8 +10,16 @@ struct SuspectToken: Sendable, Equatable {
     let refusedIn: APNsEnvironment?
     /// Where the phone said the token belongs, or where a push was accepted before.
     let knownEnvironment: APNsEnvironment?
+    /// When the first push of this attempt was sent.
+    let sentAt: UnixTime
 
-    init(_ attempt: PushAttempt, _ knownEnvironment: APNsEnvironment?, _ refusedIn: APNsEnvironment?) {
+    init(
+        _ attempt: PushAttempt,
+        _ knownEnvironment: APNsEnvironment?,
+        _ refusedIn: APNsEnvironment?,
+        sentAt: UnixTime,
+    ) {
+        self.sentAt = sentAt
         self.token = attempt.token
         self.destination = attempt.destination
         self.refusedIn = refusedIn

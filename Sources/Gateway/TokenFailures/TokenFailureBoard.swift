@@ -32,16 +32,20 @@ final class TokenFailureBoard: Sendable {
     /// - Parameters:
     ///   - places: what was asked.
     ///   - known: where the token is known to belong; nil: it may belong to any of `places`.
+    ///   - sentAt: when its first push was sent; nil: now.
     func failed(
         _ token: PushToken,
         in places: [Place],
         known: APNsEnvironment?,
+        sentAt: MonotonicTime? = nil,
         at now: MonotonicTime,
     ) -> Judgement {
         // What another environment than its own answers says nothing about either.
         let own = places.contains { $0.environment == known } ? places.filter { $0.environment == known } : places
         return guards.withLock { guards in
-            let newlyGuarded = own.filter { guards[$0, default: TokenFailureGuard()].failed(token, at: now) }
+            let newlyGuarded = own.filter {
+                guards[$0, default: TokenFailureGuard()].failed(token, sentAt: sentAt, at: now)
+            }
             let guarded = own.filter { guards[$0]?.isUp == true }
             let isProven = own.contains { !guarded.contains($0) && guards[$0]?.isProven(at: now) == true }
             // Its environment unknown, it may belong where the others work, and the app need not be used in the other.

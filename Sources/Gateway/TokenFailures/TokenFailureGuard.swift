@@ -18,29 +18,40 @@ struct TokenFailureGuard: Sendable, Equatable {
     static let rest: Duration = .seconds(3600)
     /// A success is proof of the configuration for so long.
     static let proof: Duration = .seconds(3600)
+    /// How many counts of the past are kept, a second or more apart: longer than a push takes.
+    private static let countsKept = 60
+
+    private struct Count: Sendable, Equatable {
+        var at: MonotonicTime
+        var successes: Int64
+    }
 
     private struct Failure: Sendable, Equatable {
         var token: PushToken
         var at: MonotonicTime
-        /// How many pushes had been accepted before.
+        /// How many pushes had been accepted before it was sent.
         var successesBefore: Int64
     }
 
     /// The newest failures of different tokens, oldest first, at most ``failures``.
     private var recent: [Failure] = []
     private var successes: Int64 = 0
+    /// How many successes there had been, now and then, oldest first.
+    private var counts: [Count] = []
     private var lastSuccess: MonotonicTime?
     private(set) var isUp = false
 
     /// A token failed in every environment that it was tried in.
     ///
+    /// - Parameter sentAt: when its first push was sent; nil: now. What succeeded since then speaks against a wrong
+    ///   configuration: of many pushes at once, the failures may all be known last, since they are tried twice.
     /// - Returns: whether the guard goes up with it.
-    mutating func failed(_ token: PushToken, at now: MonotonicTime) -> Bool {
+    mutating func failed(_ token: PushToken, sentAt: MonotonicTime? = nil, at now: MonotonicTime) -> Bool {
         if let last = recent.last, now - last.at >= TokenFailureGuard.rest {
             isUp = false
         }
         recent.removeAll { $0.token == token }
-        recent.append(Failure(token: token, at: now, successesBefore: successes))
+        recent.append(Failure(token: token, at: now, successesBefore: successes(before: sentAt ?? now)))
         if recent.count > TokenFailureGuard.failures {
             recent.removeFirst()
         }
@@ -54,6 +65,10 @@ struct TokenFailureGuard: Sendable, Equatable {
     ///
     /// - Returns: whether the guard goes down with it.
     mutating func succeeded(_ token: PushToken, at now: MonotonicTime) -> Bool {
+        if counts.last.map({ now - $0.at >= .seconds(1) }) ?? true {
+            counts.append(Count(at: now, successes: successes))
+            if counts.count > TokenFailureGuard.countsKept { counts.removeFirst() }
+        }
         successes += 1
         lastSuccess = now
         guard !recent.isEmpty else { return false }
@@ -68,10 +83,19 @@ struct TokenFailureGuard: Sendable, Equatable {
         lastSuccess.map { now - $0 < TokenFailureGuard.proof } ?? false
     }
 
-    /// Whether hardly a push was accepted since the first of the recent failures.
+    /// How many successes there had been, to the second.
+    private func successes(before time: MonotonicTime) -> Int64 {
+        if let lastSuccess, time < lastSuccess {
+            (counts.last { $0.at <= time } ?? counts.first)?.successes ?? 0
+        } else {
+            successes
+        }
+    }
+
+    /// Whether hardly a push was accepted since the first of the recent failures was sent.
     private var successesAreRare: Bool {
-        guard let first = recent.first else { return false }
-        let since = successes - first.successesBefore
+        guard let first = recent.map(\.successesBefore).min() else { return false }
+        let since = successes - first
         return since * Int64(TokenFailureGuard.answersPerSuccess) < since + Int64(recent.count)
     }
 }
