@@ -101,6 +101,7 @@ let package = Package(
                 .embedInCode("Schema/0009_token_hygiene.sql"),
                 .embedInCode("Schema/0010_provider_tokens.sql"),
                 .embedInCode("Schema/0011_pacing.sql"),
+                .embedInCode("Schema/0013_claim_answer.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],
             swiftSettings: settings,

@@ -34,6 +34,7 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 9, name: "0009_token_hygiene.sql", file: PackageResources._009_token_hygiene_sql),
         SchemaMigration(version: 10, name: "0010_provider_tokens.sql", file: PackageResources._010_provider_tokens_sql),
         SchemaMigration(version: 11, name: "0011_pacing.sql", file: PackageResources._011_pacing_sql),
+        SchemaMigration(version: 13, name: "0013_claim_answer.sql", file: PackageResources._013_claim_answer_sql),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {
