@@ -351,8 +351,8 @@ final class DeliveryEngine {
                         pacing: engine.pacing,
                         at: engine.currentTime,
                     )
+                    let now = engine.currentTime
                     for (task, registrations) in zip(tasks, found) {
-                        let now = engine.currentTime
                         let action = task.delivery.activitiesFound(registrations, of: task.message.underWay, at: now)
                         engine.perform(action, task)
                     }

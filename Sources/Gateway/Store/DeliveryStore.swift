@@ -14,11 +14,17 @@ final class DeliveryStore {
     // MARK: - Accept
 
     /// What accept stores of a message.
-    struct NewMessage: Sendable {
-        var order: PushOrder
-        var content: [UInt8]
+    final class NewMessage: Sendable {
+        let order: PushOrder
+        let content: [UInt8]
         /// What tells the same request when it comes again; nil: it is always a new one.
-        var digest: RequestDigest?
+        let digest: RequestDigest?
+
+        init(order: PushOrder, content: [UInt8], digest: RequestDigest?) {
+            self.order = order
+            self.content = content
+            self.digest = digest
+        }
     }
 
     /// Stores messages with their pending rows: all or none. Where a request was accepted within the last 120 seconds,
@@ -29,7 +35,6 @@ final class DeliveryStore {
     func accept(_ messages: [NewMessage], owner: Int64?) async throws(PostgresError) -> [Acceptance] {
         let batch = AcceptBatch(messages.map(\.digest))
         let unique = batch.firsts.map { messages[$0] }
-        let orders = unique.map(\.order)
         let result = try await pool.run(
             PostgresStatement(
                 """
@@ -76,15 +81,15 @@ final class DeliveryStore {
                 SELECT first_id, first_accepted_at, first_key, id <> first_id FROM decided ORDER BY position
                 """,
                 [
-                    .integers(orders.map(\.sdkAppID)),
-                    .texts(orders.map(\.dialect.rawValue)),
-                    .texts(orders.map(\.endpoint)),
-                    .texts(orders.map(\.messageKey)),
-                    .texts(orders.map(\.sender)),
-                    .texts(orders.map { $0.activity?.laID }),
-                    .texts(orders.map { $0.activity?.content.event.rawValue }),
-                    .integers(orders.map { Int64($0.recipients.count) }),
-                    .integers(orders.map(\.lifetime)),
+                    .integers(unique.map(\.order.sdkAppID)),
+                    .texts(unique.map(\.order.dialect.rawValue)),
+                    .texts(unique.map(\.order.endpoint)),
+                    .texts(unique.map(\.order.messageKey)),
+                    .texts(unique.map(\.order.sender)),
+                    .texts(unique.map { $0.order.activity?.laID }),
+                    .texts(unique.map { $0.order.activity?.content.event.rawValue }),
+                    .integers(unique.map { Int64($0.order.recipients.count) }),
+                    .integers(unique.map(\.order.lifetime)),
                     .byteArrays(unique.map(\.content)),
                     .byteArrays(unique.map { $0.digest?.bytes }),
                     .integers(batch.repeats),
