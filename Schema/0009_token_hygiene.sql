@@ -43,8 +43,9 @@ SELECT
     registration.token_fingerprint, registration.state, registration.registered_at, registration.sequence,
     registration.expires_at, registration.app_version, registration.os_version, registration.language,
     registration.foreground_until,
-    coalesce(delivery.sent_at, delivery.finished_at) AS last_push_at, delivery.outcome AS last_outcome,
-    coalesce(delivery.apns_reason, delivery.route_reason) AS last_reason
+    coalesce((newest.delivery).sent_at, (newest.delivery).finished_at) AS last_push_at,
+    (newest.delivery).outcome AS last_outcome,
+    coalesce((newest.delivery).apns_reason, (newest.delivery).route_reason) AS last_reason
 FROM (
     SELECT
         sdk_app_id, account, installation, 'device' AS kind, NULL::text AS la_id, NULL::text AS attributes_type,
@@ -68,16 +69,18 @@ FROM (
     LEFT JOIN device USING (sdk_app_id, account, installation)
 ) AS registration
 LEFT JOIN certificate USING (sdk_app_id, business_id)
-LEFT JOIN LATERAL (
-    SELECT * FROM delivery
-    WHERE delivery.sdk_app_id = registration.sdk_app_id AND delivery.account = registration.account
-        AND delivery.installation = registration.installation
-        AND (CASE WHEN registration.kind = 'activity'
-            THEN delivery.route <> 'notification' AND delivery.la_id = registration.la_id
-            ELSE delivery.route = 'notification' END)
-    ORDER BY delivery.accepted_at DESC, delivery.finished_at DESC
-    LIMIT 1
-) AS delivery ON true;
+CROSS JOIN LATERAL (
+    SELECT (
+        SELECT delivery FROM delivery
+        WHERE delivery.sdk_app_id = registration.sdk_app_id AND delivery.account = registration.account
+            AND delivery.installation = registration.installation AND delivery.accepted_at < now() + interval '1 hour'
+            AND (CASE WHEN registration.kind = 'activity'
+                THEN delivery.route <> 'notification' AND delivery.la_id = registration.la_id
+                ELSE delivery.route = 'notification' END)
+        ORDER BY delivery.accepted_at DESC, delivery.finished_at DESC
+        LIMIT 1
+    ) AS delivery OFFSET 0
+) AS newest;
 COMMENT ON COLUMN registrations.state IS 'live, quarantined (APNs did not know the token on three days), ended (APNs accepted an end) or expired (8 hours are over).';
 
 CREATE OR REPLACE VIEW alarms AS

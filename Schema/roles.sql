@@ -104,7 +104,8 @@ GRANT SELECT (
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, business_id, environment, attributes_type, app_version, sequence,
     started_at, registered_at, last_message, last_timestamp, last_sent_at, end_message, ended_at, next_message,
-    budget_hour, budget_pushes, bad_days, last_bad_day, quarantined_at
+    budget_hour, budget_pushes, bad_days, last_bad_day, quarantined_at,
+    verdict, budget_is_spent
 ) ON live_activity TO livepush_operator;
 GRANT SELECT (sdk_app_id, installation, kind, la_id, sequence, cleared_at) ON registration_clear TO livepush_operator;
 GRANT SELECT (

@@ -28,6 +28,15 @@ public struct JSONValue: Sendable {
         self.storage.nodes[self.index]
     }
 
+    /// Calls `body` with the document's bytes and nodes, valid only during the call, and this value's place among them.
+    func withNodes(_ body: (UnsafeBufferPointer<UInt8>, UnsafeBufferPointer<JSONNode>, Int) -> Void) {
+        self.storage.bytes.withUnsafeBufferPointer { bytes in
+            self.storage.nodes.withUnsafeBufferPointer { nodes in
+                body(bytes, nodes, self.index)
+            }
+        }
+    }
+
     /// What the value is.
     public var kind: Kind {
         switch self.node.kind {

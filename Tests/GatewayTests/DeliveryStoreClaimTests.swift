@@ -74,14 +74,15 @@ struct DeliveryStoreClaimTests {
         }
     }
 
-    @Test("an older message after a newer one is superseded and leaves no trace")
+    @Test("an older message after a newer one is superseded and leaves no trace but that")
     func superseded() async throws {
         try await StoreDatabase.run { _, database in
             try database.registerActivity()
             _ = try await database.claim(11)
-            let before = try database.sql("SELECT * FROM live_activity")
+            let row = "SELECT to_jsonb(live_activity) - '{verdict,budget_is_spent}'::text[] FROM live_activity"
+            let before = try database.sql(row)
             #expect(try await database.claim(10).map(\.verdict) == [.superseded])
-            #expect(try database.sql("SELECT * FROM live_activity") == before)
+            #expect(try database.sql(row) == before)
         }
     }
 

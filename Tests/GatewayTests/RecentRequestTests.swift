@@ -110,8 +110,10 @@ struct RecentRequestTests {
     @Test("a request that could not be stored is not remembered")
     func failed() async throws {
         try await StoreDatabase.run { _, database in
-            var broken = Self.message("a", 1)
-            broken.order.lifetime = .max
+            let whole = Self.message("a", 1)
+            var order = whole.order
+            order.lifetime = .max
+            let broken = DeliveryStore.NewMessage(order: order, content: whole.content, digest: whole.digest)
             await #expect(throws: PostgresError.self) {
                 _ = try await database.store.accept([broken, Self.message("b", 2)], owner: nil)
             }

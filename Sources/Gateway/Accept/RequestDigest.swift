@@ -38,7 +38,7 @@ public struct RequestDigest: Sendable, Hashable {
         }
 
         private enum Kind: UInt8 {
-            case absent, text, number, list, object, other
+            case absent, text, number, list, value
         }
 
         /// Adds a text; nil is a value of its own.
@@ -68,33 +68,8 @@ public struct RequestDigest: Sendable, Hashable {
         /// is written does.
         public mutating func add(_ value: JSONValue?) {
             guard let value else { return add(.absent, 0) }
-            switch value.kind {
-            case .string:
-                let text = value.verbatim.dropFirst().dropLast()
-                if text.contains(UInt8(ascii: "\\")) {
-                    add(value.string)
-                } else {
-                    add(.text, text.count)
-                    bytes.append(contentsOf: text)
-                }
-            case .array:
-                let elements = value.elements
-                add(.list, elements.count)
-                for element in elements {
-                    add(element)
-                }
-            case .object:
-                var members = value.members
-                members.sort { $0.key < $1.key }
-                add(.object, members.count)
-                for (key, value) in members {
-                    add(key)
-                    add(value)
-                }
-            case .number, .boolean, .null:
-                add(.other, value.verbatim.count)
-                bytes.append(contentsOf: value.verbatim)
-            }
+            add(.value, 0)
+            value.appendCanonical(to: &bytes)
         }
 
         private mutating func add(_ kind: Kind, _ count: Int) {

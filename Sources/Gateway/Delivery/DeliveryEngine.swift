@@ -356,8 +356,8 @@ final class DeliveryEngine {
                         at: engine.currentTime,
                     )
                     let complete = try await engine.withWaitingAlerts(found, of: tasks)
+                    let now = engine.currentTime
                     for (task, registrations) in zip(tasks, complete) {
-                        let now = engine.currentTime
                         let action = task.delivery.activitiesFound(
                             registrations,
                             of: task.message.underWay,

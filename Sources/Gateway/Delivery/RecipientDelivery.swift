@@ -142,7 +142,7 @@ struct RecipientDelivery: Sendable {
         of message: MessageUnderWay,
         schedule: RetrySchedule,
         at now: UnixTime,
-        jitter: Double,
+        jitter: @autoclosure () -> Double,
         suspect: (SuspectToken) -> TokenSuspicion,
     ) -> Action? {
         guard let pushed = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
@@ -188,7 +188,7 @@ struct RecipientDelivery: Sendable {
                 // Once it is mended, the first environment may be the right one.
                 progress.targets[index].refusedIn = nil
                 let attempts = progress.targets[index].attempts
-                let delay = max(schedule.holdDelay, schedule.delay(afterAttempts: attempts, jitter: jitter))
+                let delay = max(schedule.holdDelay, schedule.delay(afterAttempts: attempts, jitter: jitter()))
                 wait(index, until: now + delay, because: "mass_token_failure")
             case .tokenFault:
                 settle(index, as: .refused)
@@ -204,11 +204,11 @@ struct RecipientDelivery: Sendable {
             let delay = schedule.delayAfterTooManyRequests(
                 attempts: progress.targets[index].attempts,
                 retryAfter: seconds,
-                jitter: jitter,
+                jitter: jitter(),
             )
             wait(index, until: now + delay)
         case .retry:
-            wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter))
+            wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter()))
         }
         if verdict != .accepted, pushed.attempt.kind == .activity {
             correctState(of: pushed.attempt.installation, message)

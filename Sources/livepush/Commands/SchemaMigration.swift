@@ -35,7 +35,8 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 10, name: "0010_provider_tokens.sql", file: PackageResources._010_provider_tokens_sql),
         SchemaMigration(version: 11, name: "0011_pacing.sql", file: PackageResources._011_pacing_sql),
         SchemaMigration(version: 12, name: "0012_suspects.sql", file: PackageResources._012_suspects_sql),
-        SchemaMigration(version: 13, name: "0013_waiting_alerts.sql", file: PackageResources._013_waiting_alerts_sql),
+        SchemaMigration(version: 13, name: "0013_claim_answer.sql", file: PackageResources._013_claim_answer_sql),
+        SchemaMigration(version: 14, name: "0014_waiting_alerts.sql", file: PackageResources._014_waiting_alerts_sql),
     ]
 
     private init(version: Int64, name: String, file: [UInt8]) {
