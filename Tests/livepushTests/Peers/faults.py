@@ -296,10 +296,15 @@ async def poison(arguments):
             following.cancel()
         if fleet.postgres.sql(quarantined) != guilty_account + "|1":
             raise Failed("quarantined: %s" % fleet.postgres.sql(quarantined))
-        if not 3 <= len(guilt) <= 5:
-            raise Failed("it went out %d times" % len(guilt))
+        # Of the other kills one may have met it too.
+        deaths = [
+            line["takeovers"] for gateway in fleet.gateways for line in gateway.lines()
+            if line["message"] == "message quarantined: its instance died with it again and again"
+        ]
+        if not 3 <= max(deaths) <= 5 or not 2 <= len(guilt) <= 5:
+            raise Failed("quarantined after %s takeovers; it went out %d times" % (deaths, len(guilt)))
         figures = await backend.compare(apart_from=[guilty])
-        figures["deaths of the guilty one"] = len(guilt)
+        figures["deaths of the guilty one"] = max(deaths)
         figures["rows taken over"] = fleet.rows_taken_over()
         return figures
     finally:
@@ -355,10 +360,10 @@ async def outage(arguments):
     not reached."""
     is_long = arguments.size >= 60
     limit = 1000
-    flags = [] if is_long else ["--memory-limit", "1000", "--backlog-limit", str(limit)]
-    flags += [
-        "--retry-schedule", "1,4,8", "--apns-request-timeout", "3",
-        "--apns-connect-timeout", "2", "--apns-ping-interval", "1", "--apns-ping-timeout", "2",
+    flags = [] if is_long else [
+        "--memory-limit", "1000", "--backlog-limit", str(limit),
+        "--retry-schedule", "1,4,8", "--apns-request-timeout", "3", "--apns-connect-timeout", "2",
+        "--apns-ping-interval", "1", "--apns-ping-timeout", "2",
     ] + PATIENT
     fleet = Fleet(arguments.livepush, 1, flags, arguments.seed)
     try:
@@ -598,7 +603,8 @@ async def idle(arguments):
 
 async def soak(arguments):
     """Normal load for long: descriptors, memory and the database without its history stay as they are. SIZE: minutes."""
-    fleet = Fleet(arguments.livepush, 2, ["--heartbeat-interval", "1"], arguments.seed)
+    flags = ["--heartbeat-interval", "1", "--retry-schedule", "0.2,0.4,0.8"]
+    fleet = Fleet(arguments.livepush, 2, flags, arguments.seed)
     history = (
         "SELECT coalesce(sum(pg_total_relation_size(oid)), 0) / 1048576.0 FROM pg_class "
         "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND %s (relispartition)"
@@ -626,8 +632,13 @@ async def soak(arguments):
             print("%8d %9d %7.1f %7d %13.1f %12.1f" % (
                 (time.monotonic() - began, len(backend.requests)) + row + (float(fleet.postgres.sql(history % "")),)
             ), flush=True)
-        await backend.finish()
+        await backend.finish(300)
         figures = await backend.compare()
+        figures["largest in kB"] = fleet.postgres.sql(
+            "SELECT string_agg(relname || ' ' || size / 1024, ', ') FROM (SELECT relname, pg_total_relation_size(oid) AS "
+            "size FROM pg_class WHERE relkind = 'r' AND NOT relispartition AND relnamespace = 'public'::regnamespace "
+            "ORDER BY 2 DESC LIMIT 4) AS largest"
+        )
         # The first third is warm-up; of the rest, the later half against the earlier one.
         rest = rows[len(rows) // 3:]
         earlier, later = rest[:len(rest) // 2], rest[len(rest) // 2:]
