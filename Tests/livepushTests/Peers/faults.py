@@ -71,7 +71,7 @@ async def kill(arguments):
                 await asyncio.sleep(fleet.random.uniform(0, 0.6))
                 victim.start()
             await victim.wait_ready()
-        await backend.finish()
+        await backend.finish(120)
         figures = await backend.compare()
         figures["rows taken over"] = fleet.rows_taken_over()
         if figures["rows taken over"] < arguments.size:
