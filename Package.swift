@@ -144,3 +144,15 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6],
 )
+
+// Deploy/fuzz asks for it: libFuzzer brings a main function of its own, so that nothing else can be built with it.
+if Context.environment["LIVEPUSH_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "Fuzz",
+            dependencies: ["Gateway", "HTTPServer", "TencentIM", "VerbatimJSON"],
+            path: "Tests/Fuzz",
+            swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])],
+        )
+    )
+}

@@ -6,4 +6,7 @@ COMMENT ON COLUMN pending.lone_takeovers IS 'How many of them worked on no other
 COMMENT ON COLUMN undelivered.takeovers IS 'How many gateways in a row died while they worked on it.';
 
 DROP INDEX pending_suspect;
-CREATE INDEX pending_suspect ON pending (lone_takeovers, due) WHERE instance_id IS NULL AND takeovers > 0;
+-- By how much company a row is to have: see InstanceDeaths.
+CREATE INDEX pending_suspect ON pending
+    ((CASE WHEN lone_takeovers > 0 OR takeovers > 2 THEN 3 ELSE takeovers END), due)
+    WHERE instance_id IS NULL AND takeovers > 0;

@@ -95,26 +95,29 @@ struct DeliveryStoreQueueTests {
         }
     }
 
-    @Test("what an instance died with is taken up apart from the rest, and from the second time apart from each other")
+    @Test("what instances died with is taken up apart from the rest, by how much company it is to have, oldest first")
     func suspects() async throws {
         try await StoreDatabase.run { _, database in
-            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: 5))
-            for (receipt, (number, alone)) in zip(receipts, [(3, 1), (2, 0), (1, 0), (0, 0), (1, 0)]) {
+            let deaths: [(Int64, Int64)] = [(3, 1), (2, 0), (1, 0), (0, 0), (1, 0), (2, 1), (3, 0)]
+            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: deaths.count))
+            for (receipt, (number, alone)) in zip(receipts, deaths) {
                 try database.sql(
                     """
                     UPDATE pending SET takeovers = \(number), lone_takeovers = \(alone) WHERE message_id = \(receipt.id)
                     """
                 )
             }
+            let areThere = try await database.store.hasSuspects()
+            #expect(areThere)
             var taken: [[Int64]] = []
-            for (isolation, limit) in [(.none, 5), (.inFewCompany, 5), (.alone, 1), (.alone, 1), (.alone, 1)]
-                as [(InstanceDeaths.Isolation, Int64)]
-            {
-                let work = try await database.store.takeDue(owner: 5, limit: limit, isolation)
+            for isolation in [InstanceDeaths.Isolation.none, .inCompany, .inFewCompany, .alone, .alone] {
+                let work = try await database.store.takeDue(owner: 5, limit: isolation == .alone ? 2 : 9, isolation)
                 #expect(work.allSatisfy { $0.deaths.isolation == isolation })
                 taken.append(work.map { $0.receipt.id - receipts[0].id })
             }
-            #expect(taken == [[3], [2, 4], [1], [0], []])
+            #expect(taken == [[3], [2, 4], [1], [0, 5], [6]])
+            let isLeft = try await database.store.hasSuspects()
+            #expect(!isLeft)
         }
     }
 

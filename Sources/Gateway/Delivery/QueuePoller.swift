@@ -106,14 +106,20 @@ final class QueuePoller {
         }
     }
 
-    /// - Returns: whether there were any.
+    /// - Returns: whether there were any for which there was a place.
     private func takeSuspects(_ owner: Int64) async throws(PostgresError) -> Bool {
-        let places = instance.suspects(of: owner) { $0.admit(rowsWithRoom) } ?? 0
-        if places > 0, try await takeSuspects(owner, .inFewCompany, places: places) {
-            return true
+        guard try await store.hasSuspects() else {
+            instance.suspects(of: owner) { $0.rest() }
+            return false
         }
-        guard instance.suspects(of: owner, { $0.admitAlone() }) == true else { return false }
-        return try await takeSuspects(owner, .alone, places: 1)
+        var foundAny = false
+        for isolation in [InstanceDeaths.Isolation.inFewCompany, .inCompany, .alone] {
+            let places = instance.suspects(of: owner) { $0.admit(rowsWithRoom, isolation) } ?? 0
+            if places > 0, try await takeSuspects(owner, isolation, places: places) {
+                foundAny = true
+            }
+        }
+        return foundAny
     }
 
     private func takeSuspects(
@@ -123,13 +129,13 @@ final class QueuePoller {
     ) async throws(PostgresError) -> Bool {
         let (instance, suspectSignal) = (instance, suspectSignal)
         var unused = places
-        defer { _ = instance.suspects(of: owner) { $0.giveBack(unused) } }
+        defer { instance.suspects(of: owner) { $0.giveBack(unused, isolation) } }
         let work = try await taken { () throws(PostgresError) in
             try await store.takeDue(owner: owner, limit: Int64(places), isolation)
         }
         unused -= work.count
         await resume(work, owner) {
-            _ = instance.suspects(of: owner) { $0.finish() }
+            instance.suspects(of: owner) { $0.finish(isolation) }
             suspectSignal.set()
         }
         return !work.isEmpty

@@ -8,22 +8,25 @@ struct InstanceDeaths: Sendable, Equatable {
     /// Those of them that worked on no other row that had lost an instance before.
     var alone: Int64
 
-    /// In what company a row is worked on.
-    enum Isolation: Sendable, CaseIterable {
+    /// In what company a row is worked on. Also in SQL: what takes rows up, and its index.
+    enum Isolation: Int64, Sendable {
         /// With all others.
-        case none
-        /// Among the first suspects of a process, as many at a time as ``SuspectWindow`` allows.
-        case inFewCompany
+        case none = 0
+        /// Among the suspects of a process, as many at a time as ``SuspectWindow`` allows.
+        case inCompany = 1
+        /// The same, but few of these at a time.
+        case inFewCompany = 2
         /// As the only suspect of a process.
-        case alone
+        case alone = 3
     }
 
-    /// How it is worked on next.
+    /// How it is worked on next: each death narrows the circle, and one that was alone before stays so.
     var isolation: Isolation {
-        switch number {
-        case ...0: .none
-        case 1: .inFewCompany
-        default: .alone
+        if alone > 0 || number > 2 { return .alone }
+        return switch number {
+        case 2: .inFewCompany
+        case 1: .inCompany
+        default: .none
         }
     }
 

@@ -47,8 +47,8 @@ extension DeliveryStore {
                     """
                     WITH due AS (
                         SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 0
-                            AND (takeovers > 1) = $3::boolean
-                        ORDER BY lone_takeovers, due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+                            AND (CASE WHEN lone_takeovers > 0 OR takeovers > 2 THEN 3 ELSE takeovers END) = $3::bigint
+                        ORDER BY due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
                     ), taken AS (
                         UPDATE pending SET instance_id = $1::bigint FROM due WHERE pending.ctid = due.ctid
                         RETURNING pending.*
@@ -58,7 +58,7 @@ extension DeliveryStore {
                             WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress
                     FROM taken ORDER BY message_id
                     """,
-                    [.integer(owner), .integer(limit), .boolean(isolation == .alone)],
+                    [.integer(owner), .integer(limit), .integer(isolation.rawValue)],
                 )
         )
         var work: [DueWork] = []
@@ -78,6 +78,19 @@ extension DeliveryStore {
             )
         }
         return work
+    }
+
+    /// Whether rows wait that an instance died with.
+    func hasSuspects() async throws(PostgresError) -> Bool {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT EXISTS (
+                    SELECT FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 0)
+                """
+            )
+        )
+        return try result.rows.first?.boolean(0) ?? false
     }
 
     /// The recipients of messages that need nothing more from their whole rows: they have delivery rows, or a pending

@@ -329,7 +329,8 @@ class Fleet:
     async def wait_empty(self, seconds):
         if not await eventually(lambda: self.pending() == 0, seconds, 0.2):
             left = self.postgres.sql(
-                "SELECT message_id, account, instance_id, takeovers, attempts, reason, due - now() FROM pending LIMIT 10"
+                "SELECT message_id, account, instance_id, takeovers, attempts, reason, "
+                "CASE WHEN due < 'infinity' THEN due - now() END FROM pending LIMIT 10"
             )
             raise Failed("%d rows still wait after %s s:\n%s" % (self.pending(), seconds, left))
 

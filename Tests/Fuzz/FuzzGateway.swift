@@ -1,0 +1,49 @@
+import Gateway
+
+/// A gateway that takes every message and forgets it.
+final class FuzzGateway: MessageGateway {
+    static let sdkAppID: Int64 = 1_400_000_000
+    static let secretKey = Array("secret key of the fuzzed app".utf8)
+    static let time: Int64 = 1_796_007_172
+    static let query =
+        "sdkappid=\(sdkAppID)&identifier=administrator&usersig="
+        + UserSig.make(identifier: "administrator", sdkAppID: sdkAppID, secretKey: secretKey, now: time)
+
+    private(set) var accepted: Int64 = 0
+
+    func application(_ sdkAppID: Int64) -> Application? {
+        Application(
+            sdkAppID: sdkAppID,
+            secretKey: FuzzGateway.secretKey,
+            administrators: ["administrator"],
+        )
+    }
+
+    func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool { true }
+
+    func now() -> UnixTime { UnixTime(seconds: FuzzGateway.time) }
+
+    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
+        accepted += 1
+        return Acceptance(
+            message: AcceptedMessage(id: accepted, acceptedAt: now()),
+            messageKey: order.messageKey,
+            isRepeat: false,
+        )
+    }
+
+    func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? { nil }
+
+    func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable) {}
+
+    func importedAccounts(
+        among names: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> AccountSet {
+        []
+    }
+
+    func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
+        []
+    }
+}
