@@ -159,8 +159,8 @@ async def rolling(arguments):
     """Two, then four gateways, restarted in turn behind a balancer that follows /readyz: no request fails, and every
     push goes out once."""
     fleet = Fleet(arguments.livepush, 4, PATIENT, arguments.seed)
+    balancer = Balancer(fleet)
     try:
-        balancer = Balancer(fleet)
         await balancer.start()
         for gateway in fleet.gateways[:2]:
             gateway.start()
@@ -194,6 +194,7 @@ async def rolling(arguments):
         await backend.finish()
         return await backend.compare(exactly_once=True)
     finally:
+        balancer.close()
         fleet.close()
 
 

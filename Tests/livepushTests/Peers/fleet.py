@@ -372,15 +372,19 @@ class Balancer:
         self.ready = []
         self.idle = {}
         self.port = None
-        self.watching = []
+        self.is_closed = False
 
     async def start(self):
         server = await asyncio.start_server(self.serve, "127.0.0.1", 0)
         self.port = server.sockets[0].getsockname()[1]
         self.watching = [asyncio.ensure_future(self.watch(gateway)) for gateway in self.fleet.gateways]
 
+    def close(self):
+        # Not by cancelling: wait_for can lose that where what it waits for ends at the same moment.
+        self.is_closed = True
+
     async def watch(self, gateway):
-        while True:
+        while not self.is_closed:
             is_ready = gateway.process is not None and await gateway.ready()
             if is_ready != (gateway in self.ready):
                 self.ready.append(gateway) if is_ready else self.ready.remove(gateway)
