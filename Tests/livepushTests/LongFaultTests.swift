@@ -14,7 +14,7 @@ extension EndToEndTests {
                 _ = try bench.pushes(to: tokens[0], 1)
                 let files = try bench.server.openFiles
                 var random = SystemRandomNumberGenerator()
-                for number in 1...60 {
+                for number in 1...40 {
                     switch Int.random(in: 0..<6, using: &random) {
                     case 0: try bench.peer.answer(tokens[0], .closedConnection)
                     case 1: try bench.peer.turn("TEAM123456", APNsPeer.Door(#""close":true"#))
@@ -64,7 +64,7 @@ extension EndToEndTests {
                 }
                 try wait(for: 100)
                 let (files, megabytes) = (try server.openFiles, try server.megabytes)
-                try wait(for: 500)
+                try wait(for: 300)
                 #expect(try server.openFiles <= files + 6)
                 #expect(try server.megabytes <= megabytes + 8)
                 #expect(server.program.status == nil)
@@ -78,7 +78,7 @@ extension EndToEndTests {
         )
         func slowAPNs() throws {
             let flags = [
-                "--memory-limit", "5000", "--activity-interval", "1", "--backlog-limit", "20", "--apns-request-timeout",
+                "--memory-limit", "2500", "--activity-interval", "1", "--backlog-limit", "10", "--apns-request-timeout",
                 "4",
                 "--heartbeat-interval", "0.2", "--retry-schedule", "0.5",
             ]
@@ -108,7 +108,7 @@ extension EndToEndTests {
                     ).answer()
                     if try answer.json["ActionStatus"]?.string == "OK" {
                         accepted += 1
-                        if accepted == 5 {
+                        if accepted == 3 {
                             megabytes = try server.megabytes
                         }
                         return false
@@ -121,7 +121,7 @@ extension EndToEndTests {
                 #expect(answer.status == 200)
                 #expect(try answer.json["ErrorCode"]?.integer == 60_007)
                 #expect(Int(answer.header("Retry-After") ?? "") != nil)
-                #expect(accepted >= 20)
+                #expect(accepted >= 10)
                 #expect(try server.megabytes <= (try #require(megabytes)) + 20)
 
                 try gateway.peer.heal()
