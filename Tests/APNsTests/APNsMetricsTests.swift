@@ -6,7 +6,7 @@ import Testing
 struct APNsMetricsTests {
     @Test("C27: connections, streams, their limit and what waits for one are shown while pushes are under way")
     func gauges() async throws {
-        let peer = try await HTTP2Peer(#"{"streams": 5, "hold": 0.5}"#)
+        let peer = try await HTTP2Peer(#"{"streams": 5, "hold": 1.5}"#)
         let key = try Samples.key()
         try await TestLane.with(peer, configure: { $0.connectionsPerKey = 1 }) { lane in
             #expect(await lane.metrics.contains(#"livepush_apns_waiting{environment="production"} 0"#))
