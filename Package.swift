@@ -107,6 +107,9 @@ let package = Package(
                 .embedInCode("Schema/roles.sql"),
             ],
             swiftSettings: settings,
+            // A server needs no Swift then; and calls into the standard library do not go by way of a table, which is
+            // 4 % of the gateway's time.
+            linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))],
         ),
 
         .target(

@@ -9,8 +9,8 @@ import Synchronization
 /// its non-Sendable parts may register C callbacks without locks.
 ///
 /// Sendable without the compiler's proof: `base` and `wakeUp` are set once in `init` and libevent locks them
-/// (`evthread_use_pthreads`); `queued` and `drainIsScheduled` are only read and written on the loop's thread, which
-/// every access checks; what other threads write is behind a `Mutex` or atomic.
+/// (`evthread_use_pthreads`); `queued`, `running` and `drainIsScheduled` are only read and written on the loop's
+/// thread, which every access checks; what other threads write is behind a `Mutex` or atomic.
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// The `event_base`. To be used on the loop's thread only.
     public let base: OpaquePointer
@@ -20,6 +20,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private let incoming = Mutex<[UnownedJob]>([])
     private let thread = Atomic<UInt>(0)
     private var queued: [UnownedJob] = []
+    private var running: [UnownedJob] = []
     private var drainIsScheduled = false
 
     private final class WakeUpContext {
@@ -117,18 +118,18 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     /// the loop from its I/O for ever.
     private func drain() {
         drainIsScheduled = false
-        let jobs =
-            queued
-            + incoming.withLock { jobs in
-                defer { jobs.removeAll(keepingCapacity: true) }
-                return jobs
-            }
-        queued.removeAll(keepingCapacity: true)
+        // The three arrays keep their memory: a drain happens some times for every message.
+        swap(&running, &queued)
+        incoming.withLock { jobs in
+            running += jobs
+            jobs.removeAll(keepingCapacity: true)
+        }
         let serial = asUnownedSerialExecutor()
         let task = asUnownedTaskExecutor()
-        for job in jobs {
-            job.runSynchronously(isolatedTo: serial, taskExecutor: task)
+        for index in running.indices {
+            running[index].runSynchronously(isolatedTo: serial, taskExecutor: task)
         }
+        running.removeAll(keepingCapacity: true)
     }
 
     /// This loop as the runtime names serial executors.

@@ -40,29 +40,34 @@ public struct HTTPRequest: Sendable {
     ///
     /// Nil for a path that does not start with a slash, and for bad percent-encoding, bad UTF-8 or a NUL.
     public var pathSegments: [String]? {
-        guard path.utf8.first == UInt8(ascii: "/") else { return nil }
-        var segments: [String] = []
-        for part in path.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-            guard let segment = PercentEncoding.decode(part) else { return nil }
-            segments.append(segment)
+        var path = path
+        return path.withUTF8 { bytes in
+            guard bytes.first == UInt8(ascii: "/") else { return nil }
+            var segments: [String] = []
+            for part in bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+                guard let segment = PercentEncoding.decode(part) else { return nil }
+                segments.append(segment)
+            }
+            return segments
         }
-        return segments
     }
 
     /// The `name=value` pairs of the query in their order, percent-decoded. A `+` is a plus; a name without `=` has an
     /// empty value. Empty where there is no query; nil for bad percent-encoding, bad UTF-8 or a NUL.
     public var queryItems: [(name: String, value: String)]? {
-        guard let query else { return [] }
-        var items: [(name: String, value: String)] = []
-        for part in query.utf8.split(separator: UInt8(ascii: "&")) {
-            let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
-            guard
-                let name = PercentEncoding.decode(part[..<end]),
-                let value = PercentEncoding.decode(part[end...].dropFirst())
-            else { return nil }
-            items.append((name, value))
+        guard var query else { return [] }
+        return query.withUTF8 { bytes in
+            var items: [(name: String, value: String)] = []
+            for part in bytes.split(separator: UInt8(ascii: "&")) {
+                let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+                guard
+                    let name = PercentEncoding.decode(part[..<end]),
+                    let value = PercentEncoding.decode(part[end...].dropFirst())
+                else { return nil }
+                items.append((name, value))
+            }
+            return items
         }
-        return items
     }
 
     /// The first value of that name in the query; nil where there is none or the query is badly encoded.

@@ -2,12 +2,10 @@
 enum PercentEncoding {
     /// The decoded text; nil for an escape that is not two hex digits, for bytes that are not UTF-8, and for a NUL, which
     /// neither PostgreSQL nor a log should meet.
-    static func decode(_ text: Substring.UTF8View) -> String? {
-        // At the bytes themselves, not by way of the view, which is some times slower.
-        text.withContiguousStorageIfAvailable(decode) ?? Array(text).withUnsafeBufferPointer(decode)
-    }
-
-    private static func decode(_ text: UnsafeBufferPointer<UInt8>) -> String? {
+    ///
+    /// Takes memory rather than a view of the text, which is some times slower to walk.
+    static func decode(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
+        let text = UnsafeBufferPointer(rebasing: text)
         if text.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") && $0 != 0 }) {
             return String(decoding: text, as: UTF8.self)
         }

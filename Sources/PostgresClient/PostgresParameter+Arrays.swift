@@ -1,3 +1,5 @@
+import Glibc
+
 /// One-dimensional arrays in PostgreSQL's binary form (`array_send`): a whole batch is one parameter, one buffer.
 extension PostgresParameter {
     /// A `bigint[]`.
@@ -76,16 +78,20 @@ extension PostgresParameter {
     public static func texts(_ values: [String?]) -> PostgresParameter {
         array(of: .text, as: .texts, count: values.count, elementBytes: 32) { encoder in
             for value in values {
-                guard let value else {
+                guard var value else {
                     encoder.appendNull()
                     continue
                 }
-                guard !value.utf8.contains(0) else {
+                let isText = value.withUTF8 { bytes in
+                    if let start = bytes.baseAddress, memchr(start, 0, bytes.count) != nil { return false }
+                    encoder.append(length: bytes.count)
+                    encoder.bytes.append(contentsOf: bytes)
+                    return true
+                }
+                guard isText else {
                     encoder.refusal = .invalidText
                     return
                 }
-                encoder.append(length: value.utf8.count)
-                encoder.bytes.append(contentsOf: value.utf8)
             }
         }
     }

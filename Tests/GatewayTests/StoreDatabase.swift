@@ -214,9 +214,17 @@ extension StoreDatabase {
         let messages = Array(Set(entries.map(\.receipt.id)))
         try await store.settle(
             entries.map { entry in
-                var entry = entry
-                entry.hasRow = rows.contains("\(entry.receipt.id) \(entry.account)")
-                return entry
+                DeliveryStore.Entry(
+                    receipt: entry.receipt,
+                    sdkAppID: entry.sdkAppID,
+                    account: entry.account,
+                    laID: entry.laID,
+                    event: entry.event,
+                    deadline: entry.deadline,
+                    hasRow: rows.contains("\(entry.receipt.id) \(entry.account)"),
+                    settlement: entry.settlement,
+                    sent: entry.sent,
+                )
             },
             completed: completes ? messages : [],
             shared: isShared ? messages : [],

@@ -176,7 +176,7 @@ final class DeliveryEngine {
             }
         case .settle(let settlement):
             if case .finished = settlement.next {} else { task.message.isShared = true }
-            settlements.append(SettlementEntry(task: task, settlement: settlement))
+            settlements.append(SettlementEntry(task, settlement))
             settleSignal.set()
         }
     }
@@ -555,7 +555,7 @@ final class DeliveryEngine {
     }
 
     private func settled(_ entry: SettlementEntry) {
-        counters.settled(entry.settlement)
+        counters.settled(entry.row.settlement)
         guard isCurrent(entry.task) else { return }
         guard entry.isLast else {
             entry.task.hasRow = true
@@ -606,24 +606,14 @@ final class DeliveryEngine {
 /// What one recipient has to write down.
 private struct SettlementEntry {
     let task: RecipientTask
-    let settlement: Settlement
+    let row: DeliveryStore.Entry
     /// It may have been written already, by a unit whose outcome is unknown.
     var mayBeRepeated = false
 
-    func repeated(ifUnknown error: PostgresError) -> SettlementEntry {
-        var entry = self
-        entry.mayBeRepeated = mayBeRepeated || error.outcomeIsUnknown
-        return entry
-    }
-
-    /// Whether the recipient leaves memory with this.
-    var isLast: Bool {
-        if case .fallingBack = settlement.next { false } else { true }
-    }
-
-    var row: DeliveryStore.Entry {
+    init(_ task: RecipientTask, _ settlement: Settlement) {
         let message = task.message.underWay
-        return DeliveryStore.Entry(
+        self.task = task
+        row = DeliveryStore.Entry(
             receipt: message.receipt,
             sdkAppID: message.order.sdkAppID,
             account: task.account,
@@ -634,5 +624,16 @@ private struct SettlementEntry {
             settlement: settlement,
             sent: task.sent,
         )
+    }
+
+    func repeated(ifUnknown error: PostgresError) -> SettlementEntry {
+        var entry = self
+        entry.mayBeRepeated = mayBeRepeated || error.outcomeIsUnknown
+        return entry
+    }
+
+    /// Whether the recipient leaves memory with this.
+    var isLast: Bool {
+        if case .fallingBack = row.settlement.next { false } else { true }
     }
 }

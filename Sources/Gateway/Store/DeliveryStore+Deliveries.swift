@@ -136,11 +136,10 @@ private struct DeliveryColumns {
     init(_ entries: [DeliveryStore.Entry]) {
         var numbers: [Kind: Int] = [:]
         var last = -1
-        // By index: an entry has many parts, each of which a copy would count.
-        for index in entries.indices {
-            guard case .finished(let records) = entries[index].settlement.next else { continue }
+        for entry in entries {
+            guard case .finished(let records) = entry.settlement.next else { continue }
             for record in records {
-                let kind = Kind(entries[index], record)
+                let kind = Kind(entry, record)
                 // Most often the kind of the row before, which is cheaper to see than to hash.
                 if last < 0 || kinds[last] != kind {
                     last = numbers[kind] ?? kinds.count
@@ -150,7 +149,7 @@ private struct DeliveryColumns {
                     }
                 }
                 kindNumbers.append(Int64(last) + 1)
-                append(entries[index], record.target)
+                append(entry, record.target)
             }
         }
     }

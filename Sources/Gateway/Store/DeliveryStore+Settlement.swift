@@ -3,19 +3,41 @@ import LiveActivity
 import PostgresClient
 
 extension DeliveryStore {
-    /// A settlement with what its rows need of the message.
-    struct Entry: Sendable {
-        var receipt: AcceptedMessage
-        var sdkAppID: Int64
-        var account: String
-        var laID: String?
-        var event: ActivityEvent?
-        var deadline: UnixTime
+    /// A settlement with what its rows need of the message. A class, since a batch of them is sorted and divided.
+    final class Entry: Sendable {
+        let receipt: AcceptedMessage
+        let sdkAppID: Int64
+        let account: String
+        let laID: String?
+        let event: ActivityEvent?
+        let deadline: UnixTime
         /// Whether the recipient has a pending row of its own.
-        var hasRow: Bool
-        var settlement: Settlement
+        let hasRow: Bool
+        let settlement: Settlement
         /// The newest push of it, whose id need not be derived again.
-        var sent: SentPush?
+        let sent: SentPush?
+
+        init(
+            receipt: AcceptedMessage,
+            sdkAppID: Int64,
+            account: String,
+            laID: String?,
+            event: ActivityEvent?,
+            deadline: UnixTime,
+            hasRow: Bool,
+            settlement: Settlement,
+            sent: SentPush? = nil,
+        ) {
+            self.receipt = receipt
+            self.sdkAppID = sdkAppID
+            self.account = account
+            self.laID = laID
+            self.event = event
+            self.deadline = deadline
+            self.hasRow = hasRow
+            self.settlement = settlement
+            self.sent = sent
+        }
     }
 
     /// Writes settlements of many recipients in one transaction.

@@ -33,7 +33,7 @@ enum BenchCommand: Command {
             kind: .value("N"),
             help: "of the gateway; one less than the machine has cores if absent"
         ),
-        CommandOption(name: "connections", kind: .value("N"), help: "of the driver; 128, or 8 for batches, if absent"),
+        CommandOption(name: "connections", kind: .value("N"), help: "of the driver; 256, or 8 for batches, if absent"),
         CommandOption(name: "in-flight", kind: .value("N"), help: "requests under way on each connection; 2 if absent"),
         CommandOption(
             name: "under-way",
@@ -58,7 +58,7 @@ enum BenchCommand: Command {
         let registrations = Int(try arguments.integer("registrations", in: 1...10_000_000) ?? 1_000_000)
         let batch = Int(try arguments.integer("batch", in: 1...500) ?? 1)
         let lanes = try arguments.integer("lanes", in: 1...256).map { Int($0) }
-        let connections = Int(try arguments.integer("connections", in: 1...4096) ?? (batch == 1 ? 128 : 8))
+        let connections = Int(try arguments.integer("connections", in: 1...4096) ?? (batch == 1 ? 256 : 8))
         let inFlight = Int(try arguments.integer("in-flight", in: 1...100) ?? 2)
         let underWay = Int(try arguments.integer("under-way", in: 1...10_000_000) ?? 4000)
         var template = Array("\(ProcessEnvironment.all["TMPDIR"] ?? "/tmp")/livepush-bench-XXXXXX".utf8CString)
