@@ -39,6 +39,10 @@ public final class APNsClient {
     /// `unanswered(closed)`, which was not processed.
     public var maySend: () -> Bool = { true }
 
+    /// How many pushes of one key in one environment may wait while they get nowhere; asked when another comes. It ends as
+    /// `unanswered(backlogged)`, so that an APNs that swallows everything does not fill the memory that others need.
+    public var waitingLimit: () -> Int = { .max }
+
     /// Opens nothing yet: connections come with the first push of a key.
     ///
     /// - Parameters:
@@ -79,9 +83,10 @@ public final class APNsClient {
         to environment: APNsEnvironment,
         completion: @escaping (APNsOutcome) -> Void,
     ) {
+        let now = MonotonicTime.now
         let push = PendingPush(
             request,
-            deadline: .now + configuration.requestTimeout,
+            deadline: now + configuration.requestTimeout,
             counter: counter,
             completion: completion,
         )
@@ -91,9 +96,13 @@ public final class APNsClient {
             refused.append((push, .responded(APNsResponse(status: 400, reason: reason))))
         } else {
             let pool = pool(of: key, in: environment)
-            pool.enqueue(push)
-            if !unsent.contains(where: { $0 === pool }) {
-                unsent.append(pool)
+            if pool.isBacklogged(beyond: waitingLimit(), at: now) {
+                refused.append((push, .unanswered(APNsFailure(.backlogged), mayHaveBeenProcessed: false)))
+            } else {
+                pool.enqueue(push)
+                if !unsent.contains(where: { $0 === pool }) {
+                    unsent.append(pool)
+                }
             }
         }
         if !turnEndIsSet {

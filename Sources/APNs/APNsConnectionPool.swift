@@ -94,6 +94,12 @@ final class APNsConnectionPool: APNsConnection.Owner {
         }
     }
 
+    /// Whether more than `limit` pushes wait and get nowhere: the next to leave has waited too long.
+    func isBacklogged(beyond limit: Int, at now: MonotonicTime) -> Bool {
+        guard waiting.count > limit, let next = waiting.first else { return false }
+        return next.deadline - now < configuration.requestTimeout - configuration.backlogPatience
+    }
+
     /// Sends what can be sent, connects where that helps.
     func dispatch() {
         guard !waiting.isEmpty else { return }

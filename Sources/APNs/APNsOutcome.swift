@@ -53,6 +53,8 @@ public struct APNsFailure: Error, Sendable, Equatable, CustomStringConvertible {
         case timeout
         /// The client was closed or the key retired.
         case closed
+        /// More pushes of the same key wait than there is room for, and get nowhere; this one was not sent.
+        case backlogged
         /// The provider token that the fleet shares could not be got; nothing was sent.
         case providerTokenUnavailable = "provider_token_unavailable"
     }

@@ -7,6 +7,8 @@ struct PushQueue {
 
     var isEmpty: Bool { returned.isEmpty && fresh.isEmpty }
     var count: Int { returned.count + fresh.count }
+    /// The next to leave.
+    var first: PendingPush? { returned.first ?? fresh.first }
 
     mutating func append(_ push: PendingPush) {
         fresh.append(push)
@@ -51,6 +53,7 @@ struct PushQueue {
 
         var isEmpty: Bool { head == pushes.count }
         var count: Int { pushes.count - head }
+        var first: PendingPush? { isEmpty ? nil : pushes[head] }
         var earliestDeadline: MonotonicTime? { pushes[head...].lazy.compactMap { $0?.deadline }.min() }
 
         mutating func append(_ push: PendingPush) {

@@ -236,6 +236,26 @@ struct ConnectionFaultTests {
         #expect(try await peer.lines("alpn").count == 2)
     }
 
+    @Test("Beyond the limit, pushes of a key that gets nowhere are turned away, those of another go on")
+    func backlogged() async throws {
+        let peer = try await HTTP2Peer(#"{"streams": 1, "silentTokens": ["\#(Samples.token(0))"]}"#)
+        let key = try Samples.key()
+        try await TestLane.with(
+            peer,
+            configure: {
+                $0.backlogPatience = .zero
+                $0.connectionsPerKey = 1
+                $0.requestTimeout = .milliseconds(500)
+            }
+        ) { lane in
+            await lane.limitWaiting(to: 2)
+            let outcomes = await lane.sendAll((0...4).map { Samples.request($0) }, key: key)
+            let backlogged = APNsOutcome.unanswered(APNsFailure(.backlogged), mayHaveBeenProcessed: false)
+            #expect(outcomes.map { $0 == backlogged } == [false, false, false, true, true])
+            #expect(await lane.send(Samples.request(5), key: key, to: .sandbox).status == 200)
+        }
+    }
+
     @Test("A request without an answer puts a silent connection in doubt: the next push goes elsewhere")
     func suspect() async throws {
         let peer = try await HTTP2Peer()

@@ -97,7 +97,8 @@ struct OperatorViewTests {
         arguments: [
             ("", "accepted, not begun yet"), ("taken_over", "its gateway died"), ("connect_failed", "no connection"),
             ("connection_lost", "was lost"), ("timeout", "in time"), ("stream_refused", "no more requests"),
-            ("stream_reset", "broke"), ("closed", "on this side"), ("database_refused", "PostgreSQL refused"),
+            ("stream_reset", "broke"), ("backlogged", "not sent yet"), ("closed", "on this side"),
+            ("database_refused", "PostgreSQL refused"),
             ("not_readable", "newer release"), ("activity_push_refused", "a notification follows"),
             ("InvalidProviderToken", "signing key"), ("SomethingNew", "APNs answered SomethingNew"),
         ],

@@ -142,6 +142,63 @@ extension EndToEndTests {
             }
         }
 
+        @Test("an APNs that swallows everything does not fill the memory: another key's pushes go out meanwhile")
+        func swallowingAPNs() throws {
+            let flags = [
+                "--memory-limit", "500", "--apns-backlog-patience", "0.01", "--apns-connect-timeout",
+                "15", "--apns-request-timeout", "15", "--retry-schedule", "0.5", "--poll-interval", "0.1",
+            ]
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try gateway.addCertificate(
+                3,
+                key: "ABCDE12345",
+                team: "TEAM123456",
+                bundleID: GatewayUnderTest.bundleID,
+                "production",
+            )
+            try gateway.serve(flags)
+            try gateway.sql(
+                """
+                INSERT INTO device (sdk_app_id, account, installation, token, business_id, environment)
+                SELECT \(GatewayUnderTest.sdkAppID), 'account-' || n, 'phone-' || n, sha256(n::text::bytea),
+                    CASE WHEN n = 0 THEN 3 ELSE 1 END, CASE WHEN n = 0 THEN 'production' ELSE 'sandbox' END
+                FROM generate_series(0, 600) AS n
+                """
+            )
+            try gateway.peer.meet("sandbox", .swallowing(times: 0))
+            func notify(_ accounts: ClosedRange<Int>) throws {
+                try gateway.send {
+                    $0.recipients = accounts.map { "account-\($0)" }
+                    $0.laID = nil
+                }
+            }
+            try notify(1...400)
+            let inMemory = "SELECT count(*) FROM pending WHERE instance_id IS NOT NULL"
+            try gateway.expectSQL(inMemory, "1")
+            let putBack = "SELECT count(*) > 0 FROM pending WHERE reason = 'backlogged'"
+            var last = 400
+            let isPutBack = try eventually {
+                guard last < 600 else { return try gateway.sql(putBack) == "t" }
+                try notify(last + 1...last + 50)
+                last += 50
+                return try gateway.sql(putBack) == "t"
+            }
+            #expect(isPutBack)
+
+            try notify(0...0)
+            let outcome = "SELECT outcome FROM delivery WHERE account = 'account-0'"
+            try gateway.expectSQL(outcome, "accepted_by_apns", within: 10)
+            #expect(try gateway.sql(inMemory) != "0")
+
+            try gateway.peer.heal()
+            try gateway.expectSQL("SELECT count(*) FROM pending", "0", within: 60)
+            try gateway.expectSQL(
+                "SELECT outcome, count(*) FROM delivery GROUP BY 1",
+                "accepted_by_apns|\(last + 1)",
+            )
+        }
+
         @Test("C33: a push now and then, with PINGs between, goes by one connection")
         func oneConnectionForAll() throws {
             try FaultBench.run { bench in

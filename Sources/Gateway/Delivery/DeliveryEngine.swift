@@ -67,7 +67,11 @@ final class DeliveryEngine {
     var recipientCount: Int { recipientsUnderWay }
 
     /// For how many more recipients there is room in memory.
-    var room: Int { isTakingUp ? max(recipientsInMemory - recipientsUnderWay, 0) : 0 }
+    var room: Int { isTakingUp ? freePlaces : 0 }
+
+    /// How many places in memory are free. No key may have more pushes waiting in vain than that: alone it takes half of
+    /// the memory, two such keys a third each, and there is always room for the others.
+    var freePlaces: Int { max(recipientsInMemory - recipientsUnderWay, 0) }
 
     /// Begins nothing new from now on: what is accepted waits in PostgreSQL for another instance.
     func stopTakingUp() {

@@ -87,6 +87,7 @@ public final class GatewayLane {
         pool.start()
         // What waits for a stream in a process that was stopped and resumed belongs to another by then.
         client.maySend = { [instance] in instance.isAlive }
+        client.waitingLimit = { [weak engine] in engine?.freePlaces ?? 0 }
         client.tokenSource = { [tokenStore] request, completion in
             Task {
                 _ = isolation

@@ -61,7 +61,7 @@ final class DeliveryCounters {
 
     private static let ownReasons: Set<String> = [
         PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", "database_refused", "no_answer",
-        "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed",
+        "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed", "backlogged",
         "mass_token_failure", "provider_token_unavailable",
     ]
 }

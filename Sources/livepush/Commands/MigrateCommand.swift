@@ -6,7 +6,7 @@ enum MigrateCommand: Command {
     static let summary = "bring the database to this release's schema"
     static let discussion = """
         Safe to run twice, and from two machines at once: the second waits for the first. Each file of Schema/ is applied
-        in one transaction.
+        in one transaction. What reasons mean, Schema/plain_reason.sql, is replaced every time.
 
         Then it gives the roles livepush_gateway and livepush_operator exactly the rights of Schema/roles.sql, and makes
         them where they are missing. A user who may not make roles is told the SQL for an administrator. Neither can log
@@ -26,6 +26,7 @@ enum MigrateCommand: Command {
             for migration in SchemaMigration.all {
                 StandardOutput.write("-- \(migration.name)\n\(migration.sql)\n")
             }
+            StandardOutput.write("-- \(SchemaMigration.plainReasons.name)\n\(SchemaMigration.plainReasons.sql)\n")
             StandardOutput.write("-- \(DatabaseRoles.fileName)\n\(DatabaseRoles.sql)\n")
             return
         }
@@ -57,6 +58,7 @@ enum MigrateCommand: Command {
                 try await PostgresConnection.run(script: migration.script, url: url)
                 StandardOutput.write("applied  \(migration.name)\n")
             }
+            try await PostgresConnection.run(script: SchemaMigration.plainReasons.sql, url: url)
             StandardOutput.write("The schema is at version \(SchemaMigration.all.map(\.version).max() ?? 0).\n")
             StandardOutput.write(try await DatabaseRoles.bringUpToDate(connection, url: url))
         }

@@ -39,6 +39,11 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 14, name: "0014_waiting_alerts.sql", file: PackageResources._014_waiting_alerts_sql),
     ]
 
+    /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.
+    static let plainReasons = (
+        name: "plain_reason.sql", sql: String(decoding: PackageResources.plain_reason_sql, as: UTF8.self)
+    )
+
     private init(version: Int64, name: String, file: [UInt8]) {
         self.version = version
         self.name = name

@@ -55,6 +55,11 @@ enum ServeCommand: Command {
             kind: .value("SECONDS"),
             help: "longest pause between two attempts to connect; 60 if absent",
         ),
+        CommandOption(
+            name: "apns-backlog-patience",
+            kind: .value("SECONDS"),
+            help: "how long pushes of a key may wait for a stream before more of it go back to PostgreSQL; 1 if absent",
+        ),
         CommandOption(name: "apns-connections", kind: .value("N"), help: "per signing key and lane; 2 if absent"),
         CommandOption(
             name: "retry-schedule",

@@ -96,6 +96,10 @@ actor TestLane {
         client?.maySend = { isAllowed }
     }
 
+    func limitWaiting(to limit: Int) {
+        client?.waitingLimit = { limit }
+    }
+
     func retire(_ key: APNsSigningKey) {
         client?.retire(key)
     }
