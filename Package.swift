@@ -154,7 +154,7 @@ if Context.environment["LIVEPUSH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["Gateway", "HTTPServer", "TencentIM", "VerbatimJSON"],
+            dependencies: ["APNs", "EventLoop", "Gateway", "HTTPServer", "TencentIM", "VerbatimJSON"],
             path: "Tests/Fuzz",
             swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])],
         )

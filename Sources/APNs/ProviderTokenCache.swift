@@ -99,6 +99,17 @@ public final class ProviderTokenCache: Sendable {
         }
     }
 
+    /// How old the oldest token that may be sent is, for each environment in which there is one.
+    var oldestAges: [APNsEnvironment: Duration] {
+        let (seconds, now) = (unixSeconds(), monotonic())
+        var ages: [APNsEnvironment: Duration] = [:]
+        for (identity, entry) in entries.withLock({ $0 })
+        where !entry.wasRefused && entry.lifetime.isUsable(unixSeconds: seconds, monotonic: now) {
+            ages[identity.environment] = max(ages[identity.environment] ?? .zero, now - entry.lifetime.mintedAt)
+        }
+        return ages
+    }
+
     /// To be told when APNs called `token` expired.
     ///
     /// - Returns: whether there is another one to try: it was replaced meanwhile, or it is old enough to be. Where

@@ -1,5 +1,6 @@
 import APNs
 import EventLoop
+import Metrics
 import Synchronization
 import Testing
 
@@ -51,6 +52,23 @@ struct ProviderTokenSourceTests {
         #expect(shared.asked.count == 1)
         #expect(shared.asked.first?.known == nil)
         #expect(try await peer.values(of: "authorization").count == 1)
+    }
+
+    @Test("The metrics show how old a token is, while it may be sent", arguments: [(0, 0), (49, 2940), (59, nil)])
+    func age(minutes: Int64, seconds: Int?) async throws {
+        let peer = try await HTTP2Peer()
+        let shared = Shared()
+        let tokens = shared.cache
+        let key = try Samples.key()
+        try await TestLane.with(peer, tokens: tokens, source: shared.token) { lane in
+            #expect(await lane.send(Samples.request(0), key: key).status == 200)
+        }
+        shared.advance(minutes: minutes)
+        var page = PrometheusText()
+        tokens.writeMetrics(to: &page)
+        let line = seconds.map { #"livepush_apns_provider_token_age_seconds{environment="production"} \#($0)"# }
+        let lines = String(decoding: page.bytes, as: UTF8.self).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(lines == [line].compactMap { $0 }.map { Substring($0) })
     }
 
     @Test("Without a token nothing is sent, and the caller may try again")

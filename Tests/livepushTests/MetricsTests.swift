@@ -52,6 +52,9 @@ extension EndToEndTests {
                     #"livepush_queue_rows{state="due"} 0"#, "livepush_queue_oldest_seconds 0",
                     "livepush_lanes 1", "livepush_lanes_blocked 0",
                 ])
+                let age = page.split(separator: "\n")
+                    .first { $0.hasPrefix(#"livepush_apns_provider_token_age_seconds{environment="sandbox"} "#) }
+                #expect(age?.split(separator: " ").last.flatMap { Double($0) }.map { $0 < 60 } == true)
                 for secret in [
                     "alice", "phone-1", alice.activityToken, alice.deviceToken, "order-1", "usersig", "administrator",
                     GatewayUnderTest.secretKey, "\"\(GatewayUnderTest.sdkAppID)\"", "ReasonThatNobodyKnows",

@@ -52,7 +52,9 @@ enum GatewayProcess {
                 Task { await lane.retire(keys) }
             }
         }
-        let page = configuration.showsMetrics ? MetricsPage(lanes: lanes, instance: instance, process: process) : nil
+        let page =
+            configuration.showsMetrics
+            ? MetricsPage(lanes: lanes, instance: instance, tokens: tokens, process: process) : nil
         for (lane, socket) in zip(lanes, sockets) {
             try await lane.listen(on: socket, configuration: configuration.http, page: page, logger: logger)
         }

@@ -1,3 +1,4 @@
+import APNs
 import Gateway
 import HTTPServer
 import Metrics
@@ -17,12 +18,14 @@ final class MetricsPage: Sendable {
 
     private let lanes: [ServeLane]
     private let instance: GatewayInstance
+    private let tokens: ProviderTokenCache
     private let process: ProcessMetrics
     private let survey: Survey<LaneMetrics>
 
-    init(lanes: [ServeLane], instance: GatewayInstance, process: ProcessMetrics) {
+    init(lanes: [ServeLane], instance: GatewayInstance, tokens: ProviderTokenCache, process: ProcessMetrics) {
         self.lanes = lanes
         self.instance = instance
+        self.tokens = tokens
         self.process = process
         self.survey = Survey(count: lanes.count)
     }
@@ -48,6 +51,7 @@ final class MetricsPage: Sendable {
             sum.http.write(to: &page)
             sum.gateway.write(to: &page)
         }
+        tokens.writeMetrics(to: &page)
         instance.metrics.write(to: &page)
         process.write(to: &page)
         return HTTPResponse(
