@@ -10,6 +10,7 @@ enum FuzzTarget: String {
     case userSig = "usersig"
     case sendMessage = "sendmsg"
     case batchSendMessage = "batchsendmsg"
+    case http2
 
     static let current = getenv("LIVEPUSH_FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) } ?? .json
 
@@ -22,6 +23,7 @@ enum FuzzTarget: String {
             }
         case .sendMessage: await FuzzTarget.post(bytes, "openim/sendmsg")
         case .batchSendMessage: await FuzzTarget.post(bytes, "openim/batchsendmsg")
+        case .http2: FuzzConnection.receive(bytes)
         }
     }
 
