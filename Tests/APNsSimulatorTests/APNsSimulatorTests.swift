@@ -4,7 +4,7 @@ import Testing
 import VerbatimJSON
 
 /// Clients that nobody here wrote: curl, nghttp, aioapns, h2, openssl.
-@Suite("APNsSimulator with independent clients", .timeLimit(.minutes(1)), .serialized)
+@Suite("APNsSimulator with independent clients", .timeLimit(.minutes(5)), .serialized)
 struct APNsSimulatorTests {
     @Test("curl: a push is accepted, and seen on the control port")
     func curlAccepted() async throws {

@@ -2,7 +2,7 @@ import Testing
 import VerbatimJSON
 
 /// What the control port tells of phones, asked with curl.
-@Suite("ControlAPI: phones", .timeLimit(.minutes(1)), .serialized)
+@Suite("ControlAPI: phones", .timeLimit(.minutes(5)), .serialized)
 struct ControlAPIPhoneTests {
     private func push(_ running: RunningSimulator, _ event: String, timestamp: Int, _ state: String) throws -> String {
         try running.push(

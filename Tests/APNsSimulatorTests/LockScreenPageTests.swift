@@ -2,7 +2,7 @@ import Testing
 import VerbatimJSON
 
 /// What the page draws of what a simulator got, without a browser.
-@Suite("The page of lock screens", .timeLimit(.minutes(1)), .serialized)
+@Suite("The page of lock screens", .timeLimit(.minutes(5)), .serialized)
 struct LockScreenPageTests {
     private static let otherToken = String(repeating: "1d", count: 80)
 

@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import APNsSimulator
 
-@Suite("Phone: Live Activities", .timeLimit(.minutes(1)))
+@Suite("Phone: Live Activities", .timeLimit(.minutes(5)))
 struct PhoneActivityTests {
     private static let hour: Int64 = 3600
 

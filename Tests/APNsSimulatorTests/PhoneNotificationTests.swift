@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import APNsSimulator
 
-@Suite("Phone: notifications and background pushes", .timeLimit(.minutes(1)))
+@Suite("Phone: notifications and background pushes", .timeLimit(.minutes(5)))
 struct PhoneNotificationTests {
     private func notifications(_ phone: PhoneUnderTest) throws -> [JSONValue] {
         try phone.json()["notifications"]?.elements ?? []

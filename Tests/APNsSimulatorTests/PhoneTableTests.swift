@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import APNsSimulator
 
-@Suite("PhoneTable and the tokens of phones", .timeLimit(.minutes(1)))
+@Suite("PhoneTable and the tokens of phones", .timeLimit(.minutes(5)))
 struct PhoneTableTests {
     private let apns = SimulatedAPNs(clock: { Fixture.time })
 

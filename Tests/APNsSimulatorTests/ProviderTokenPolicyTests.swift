@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Suite("ProviderTokenPolicy and keys", .timeLimit(.minutes(1)))
+@Suite("ProviderTokenPolicy and keys", .timeLimit(.minutes(5)))
 struct ProviderTokenPolicyTests {
     /// The answer to a push with that token, `seconds` after ``Fixture/issuedAt``, on the connection of `policy`.
     private func answer(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import APNsSimulator
 
-@Suite("PushRequestCheck", .timeLimit(.minutes(1)))
+@Suite("PushRequestCheck", .timeLimit(.minutes(5)))
 struct PushRequestCheckTests {
     static func answer(
         _ request: PushRequest,

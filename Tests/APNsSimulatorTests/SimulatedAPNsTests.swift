@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import APNsSimulator
 
-@Suite("SimulatedAPNs: declared behaviour, phone, log", .timeLimit(.minutes(1)))
+@Suite("SimulatedAPNs: declared behaviour, phone, log", .timeLimit(.minutes(5)))
 struct SimulatedAPNsTests {
     private let apns = SimulatedAPNs()
 

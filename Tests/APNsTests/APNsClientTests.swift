@@ -1,7 +1,7 @@
 import APNs
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct APNsClientTests {
     @Test("C38: a push has lower-case headers only, each once, and keeps its secrets out of the compression table")
     func headers() async throws {

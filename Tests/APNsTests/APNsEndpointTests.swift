@@ -3,7 +3,7 @@ import Testing
 @testable import struct APNs.APNsEndpoint
 @testable import struct APNs.APNsEndpointError
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct APNsEndpointTests {
     @Test(
         "A URL gives host, port and authority",

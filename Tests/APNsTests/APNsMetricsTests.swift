@@ -2,7 +2,7 @@ import APNs
 import Metrics
 import Testing
 
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct APNsMetricsTests {
     @Test("C27: connections, streams, their limit and what waits for one are shown while pushes are under way")
     func gauges() async throws {

@@ -1,7 +1,7 @@
 import APNs
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct APNsReactionTests {
     /// Apple's tables "Handling notification responses from APNs" and "Handling error responses from APNs".
     private static let table: [(Int, String?, APNsReaction)] = [

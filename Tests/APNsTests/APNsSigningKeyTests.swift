@@ -1,7 +1,7 @@
 import APNs
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct APNsSigningKeyTests {
     private func load(_ text: String) throws(APNsSigningKeyError) -> APNsSigningKey {
         try APNsSigningKey(privateKey: Array(text.utf8), teamID: "DEF123GHIJ", keyID: "ABC123DEFG")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import struct APNs.ConfigurationCircuit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConfigurationCircuitTests {
     private func second(_ seconds: Int64) -> MonotonicTime {
         MonotonicTime(nanoseconds: seconds * 1_000_000_000)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import struct APNs.ConnectionBackOff
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConnectionBackOffTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
     private var backOff: ConnectionBackOff {

@@ -2,7 +2,7 @@ import APNs
 import Testing
 
 /// What APNs does to connections and streams (cases B).
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ConnectionFaultTests {
     private let allAccepted: (Int) -> [Int?] = { Array(repeating: 200, count: $0) }
 

@@ -1,7 +1,7 @@
 import APNs
 import Testing
 
-@Suite("A silent first request", .timeLimit(.minutes(1)))
+@Suite("A silent first request", .timeLimit(.minutes(5)))
 struct FirstRequestTests {
     @Test("C23: silence about the first push of a connection does not take the others with it")
     func silentFirst() async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import struct APNs.OpeningFrame
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct OpeningFrameTests {
     private let reason = Array(#"{"reason":"Shutdown"}"#.utf8)
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import struct APNs.PingSchedule
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct PingScheduleTests {
     private func second(_ seconds: Int64) -> MonotonicTime {
         MonotonicTime(nanoseconds: seconds * 1_000_000_000)

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What APNs answers to provider tokens (cases A), with clocks that tests move.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ProviderTokenFaultTests {
     /// Both clocks of a token cache.
     private final class Clock: Sendable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import struct APNs.ProviderTokenLifetime
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProviderTokenLifetimeTests {
     private let lifetime = ProviderTokenLifetime(issuedAt: 1_796_007_172, mintedAt: MonotonicTime(nanoseconds: 0))
 

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Tokens that come from elsewhere, as from a database that all gateways share.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct ProviderTokenSourceTests {
     /// Both clocks, and a source that makes a token at each call.
     private final class Shared: Sendable {

@@ -3,7 +3,7 @@ import COpenSSL
 import Testing
 import VerbatimJSON
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProviderTokenTests {
     @Test("C13: 1000 tokens have raw signatures of 64 bytes that verify")
     func signatures() throws {

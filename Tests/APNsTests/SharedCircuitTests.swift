@@ -2,7 +2,7 @@ import APNs
 import Testing
 
 /// What the lanes of a process know in common of keys and topics that APNs refuses.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct SharedCircuitTests {
     private static func request(_ number: Int, topic: String) -> APNsRequest {
         var request = Samples.request(number)

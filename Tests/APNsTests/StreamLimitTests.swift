@@ -2,7 +2,7 @@ import Testing
 
 @testable import struct APNs.StreamLimit
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct StreamLimitTests {
     @Test("C26: no stream before the first SETTINGS, one until the first answer")
     func start() {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("The life of an activity", .serialized, .timeLimit(.minutes(1)))
+@Suite("The life of an activity", .serialized, .timeLimit(.minutes(5)))
 struct ActivityLifeTests {
     /// What was sent to the activity, and when it began.
     private static let truth =

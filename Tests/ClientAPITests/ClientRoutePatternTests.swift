@@ -3,7 +3,7 @@ import Testing
 
 @testable import ClientAPI
 
-@Suite("Route patterns", .timeLimit(.minutes(1)))
+@Suite("Route patterns", .timeLimit(.minutes(5)))
 struct ClientRoutePatternTests {
     private func route(_ method: String, _ path: String) -> String? {
         ClientAPI.route(

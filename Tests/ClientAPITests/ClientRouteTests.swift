@@ -2,7 +2,7 @@ import Testing
 
 @testable import ClientAPI
 
-@Suite("Routes under /v1", .timeLimit(.minutes(1)))
+@Suite("Routes under /v1", .timeLimit(.minutes(5)))
 struct ClientRouteTests {
     @Test(
         "each path has its methods",

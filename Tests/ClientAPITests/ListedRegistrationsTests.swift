@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("GET /v1/registrations", .serialized, .timeLimit(.minutes(1)))
+@Suite("GET /v1/registrations", .serialized, .timeLimit(.minutes(5)))
 struct ListedRegistrationsTests {
     @Test("lists devices and activities without their tokens")
     func list() async throws {

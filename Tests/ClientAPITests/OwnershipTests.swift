@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("Who an installation and a token belong to", .serialized, .timeLimit(.minutes(1)))
+@Suite("Who an installation and a token belong to", .serialized, .timeLimit(.minutes(5)))
 struct OwnershipTests {
     @Test("a clear touches the caller's installation only")
     func clearScope() async throws {

@@ -8,7 +8,7 @@ import PostgresClient
 import TestSupport
 import Testing
 
-@Suite("Presence", .serialized, .timeLimit(.minutes(1)))
+@Suite("Presence", .serialized, .timeLimit(.minutes(5)))
 struct PresenceTests {
     private static func body(_ members: String, installation: String = "phone-1") -> String {
         "{\"installation\":\"\(installation)\",\(members)}"

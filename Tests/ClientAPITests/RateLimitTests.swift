@@ -3,7 +3,7 @@ import EventLoop
 import Gateway
 import Testing
 
-@Suite("Rate limits under /v1", .serialized, .timeLimit(.minutes(1)))
+@Suite("Rate limits under /v1", .serialized, .timeLimit(.minutes(5)))
 struct RateLimitTests {
     @Test("over the limit of an account: 429 with Retry-After, before the body is read; others go on")
     func clientRequests() async throws {

@@ -8,7 +8,7 @@ import PostgresClient
 import TestSupport
 import Testing
 
-@Suite("Refused requests under /v1", .serialized, .timeLimit(.minutes(1)))
+@Suite("Refused requests under /v1", .serialized, .timeLimit(.minutes(5)))
 struct RefusedRequestTests {
     /// A valid request with one thing broken, and the answer to that.
     struct Fault: Sendable, CustomTestStringConvertible {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("Registrations", .serialized, .timeLimit(.minutes(1)))
+@Suite("Registrations", .serialized, .timeLimit(.minutes(5)))
 struct RegistrationTests {
     @Test("a device is stored with what the phone said, and null or absent clears nothing")
     func device() async throws {

@@ -2,7 +2,7 @@ import PostgresClient
 import TestSupport
 import Testing
 
-@Suite("The sequence of an installation", .serialized, .timeLimit(.minutes(1)))
+@Suite("The sequence of an installation", .serialized, .timeLimit(.minutes(5)))
 struct SequenceTests {
     private func put(_ phone: Phone, _ kind: String, _ token: Int, _ sequence: Int64?, more: String = "") async throws
         -> Answer

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import VerbatimJSON
 
-@Suite("GET /v1/messages/{MsgKey}", .serialized, .timeLimit(.minutes(1)))
+@Suite("GET /v1/messages/{MsgKey}", .serialized, .timeLimit(.minutes(5)))
 struct ShownMessagesTests {
     private static let acceptedAt = "date_trunc('minute', now())"
 

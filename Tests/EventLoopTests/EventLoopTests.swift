@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("EventLoop", .timeLimit(.minutes(1)))
+@Suite("EventLoop", .timeLimit(.minutes(5)))
 struct EventLoopTests {
     @Test("an actor on a loop runs its jobs on the loop's thread")
     func actorRunsOnLoopThread() async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Equal requests of one transaction", .timeLimit(.minutes(1)))
+@Suite("Equal requests of one transaction", .timeLimit(.minutes(5)))
 struct AcceptBatchTests {
     private static func digest(_ number: Int64) -> RequestDigest {
         RequestDigest { $0.add(number) }

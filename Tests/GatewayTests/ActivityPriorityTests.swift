@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("apns-priority of a Live Activity push", .timeLimit(.minutes(1)))
+@Suite("apns-priority of a Live Activity push", .timeLimit(.minutes(5)))
 struct ActivityPriorityTests {
     private static func choose(
         _ event: ActivityEvent = .update,

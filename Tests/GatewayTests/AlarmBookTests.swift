@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Alarms", .timeLimit(.minutes(1)))
+@Suite("Alarms", .timeLimit(.minutes(5)))
 struct AlarmBookTests {
     private var book = AlarmBook()
 

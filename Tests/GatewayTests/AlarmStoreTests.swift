@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Alarms in PostgreSQL", .serialized, .timeLimit(.minutes(1)))
+@Suite("Alarms in PostgreSQL", .serialized, .timeLimit(.minutes(5)))
 struct AlarmStoreTests {
     private static let key = Alarm(
         key: Alarm.Key(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("CSV records", .timeLimit(.minutes(1)))
+@Suite("CSV records", .timeLimit(.minutes(5)))
 struct CSVReaderTests {
     /// Reads a whole text, in pieces of so many bytes. A record is its line and its fields, or the fault.
     private static func records(_ text: String, pieces: Int = 1000) -> [String] {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The buckets of callers", .timeLimit(.minutes(1)))
+@Suite("The buckets of callers", .timeLimit(.minutes(5)))
 struct CallerBucketsTests {
     /// One a minute for each caller.
     private func buckets(capacity: Int) throws -> CallerBuckets {

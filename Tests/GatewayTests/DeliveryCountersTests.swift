@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Delivery counters", .timeLimit(.minutes(1)))
+@Suite("Delivery counters", .timeLimit(.minutes(5)))
 struct DeliveryCountersTests {
     private func record(
         _ outcome: DeliveryOutcome,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Accepting messages", .serialized, .timeLimit(.minutes(1)))
+@Suite("Accepting messages", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStoreAcceptTests {
     @Test("messages of one transaction get rising ids in their order, each with its row of the queue")
     func order() async throws {

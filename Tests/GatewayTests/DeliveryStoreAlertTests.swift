@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Alerts of updates that a newer state overtakes", .serialized, .timeLimit(.minutes(1)))
+@Suite("Alerts of updates that a newer state overtakes", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStoreAlertTests {
     private static func question(
         _ messageID: Int64,

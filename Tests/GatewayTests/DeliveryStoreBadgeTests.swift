@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Counting badges", .serialized, .timeLimit(.minutes(1)))
+@Suite("Counting badges", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStoreBadgeTests {
     private static func count(
         _ messageID: Int64,

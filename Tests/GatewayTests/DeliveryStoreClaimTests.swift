@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Claiming activities", .serialized, .timeLimit(.minutes(1)))
+@Suite("Claiming activities", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStoreClaimTests {
     @Test("a claim brings the registration with a timestamp of now")
     func claim() async throws {

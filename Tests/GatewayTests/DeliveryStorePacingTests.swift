@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Identical states and the budget of priority 10", .serialized, .timeLimit(.minutes(1)))
+@Suite("Identical states and the budget of priority 10", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStorePacingTests {
     // MARK: - Identical states
 

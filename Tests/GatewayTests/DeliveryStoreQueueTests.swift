@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The queue and its instances", .serialized, .timeLimit(.minutes(1)))
+@Suite("The queue and its instances", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStoreQueueTests {
     // MARK: - Taking up
 

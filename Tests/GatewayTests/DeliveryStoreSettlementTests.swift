@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Settling recipients", .serialized, .timeLimit(.minutes(1)))
+@Suite("Settling recipients", .serialized, .timeLimit(.minutes(5)))
 struct DeliveryStoreSettlementTests {
     private static let bothPhones = Fixture.order(recipients: ["alice", "bob"])
 

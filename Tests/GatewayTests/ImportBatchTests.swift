@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Lines of an import file", .timeLimit(.minutes(1)))
+@Suite("Lines of an import file", .timeLimit(.minutes(5)))
 struct ImportBatchTests {
     private static let header = ImportColumns.fields.map(\.column).joined(separator: ",")
     private static let token = String(repeating: "ab", count: 32)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Who is alive", .timeLimit(.minutes(1)))
+@Suite("Who is alive", .timeLimit(.minutes(5)))
 struct InstanceLivenessTests {
     /// An instance that is told of heartbeats, in seconds.
     private struct Watch {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Accepting messages", .serialized, .timeLimit(.minutes(1)))
+@Suite("Accepting messages", .serialized, .timeLimit(.minutes(5)))
 struct MessageRouterTests {
     @Test(
         "a message that comes as the lane closes is answered, before it, while it begins to wait, or later",

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What an operator sees of waiting work, keys and faults", .serialized, .timeLimit(.minutes(1)))
+@Suite("What an operator sees of waiting work, keys and faults", .serialized, .timeLimit(.minutes(5)))
 struct OperatorViewTests {
     private static let app = StoreDatabase.sdkAppID
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProviderTokenDecisionTests {
     /// What is decided on a stored token of so many minutes by PostgreSQL's clock.
     private func decision(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProviderTokenStoreTests {
     private static func seal(_ byte: Int = 0) throws -> SecretSeal {
         let keys = [

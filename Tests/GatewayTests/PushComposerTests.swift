@@ -5,7 +5,7 @@ import VerbatimJSON
 
 @testable import Gateway
 
-@Suite("Requests to APNs", .timeLimit(.minutes(1)))
+@Suite("Requests to APNs", .timeLimit(.minutes(5)))
 struct PushComposerTests {
     private static func attempt(
         _ kind: DeliveryTarget.Kind,

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Where a token is tried", .timeLimit(.minutes(1)))
+@Suite("Where a token is tried", .timeLimit(.minutes(5)))
 struct PushDestinationTests {
     private static func candidates(
         _ certificates: [Certificate],

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The stored order", .timeLimit(.minutes(1)))
+@Suite("The stored order", .timeLimit(.minutes(5)))
 struct PushOrderCodingTests {
     /// An order in which everything is set.
     private static func full() -> PushOrder {
@@ -149,7 +149,7 @@ struct PushOrderCodingTests {
     }
 }
 
-@Suite("The stored progress of a recipient", .timeLimit(.minutes(1)))
+@Suite("The stored progress of a recipient", .timeLimit(.minutes(5)))
 struct RecipientProgressCodingTests {
     private static func target(_ state: DeliveryTarget.State) -> DeliveryTarget {
         DeliveryTarget(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What is left of an app's rate limits", .timeLimit(.minutes(1)))
+@Suite("What is left of an app's rate limits", .timeLimit(.minutes(5)))
 struct RateBudgetTests {
     @Test("without limits nothing is refused")
     func noLimits() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Accepting a request twice", .serialized, .timeLimit(.minutes(1)))
+@Suite("Accepting a request twice", .serialized, .timeLimit(.minutes(5)))
 struct RecentRequestTests {
     private static func message(_ key: String, _ number: Int64?) -> DeliveryStore.NewMessage {
         var order = Fixture.order()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What APNs' answers do to a recipient's pushes", .timeLimit(.minutes(1)))
+@Suite("What APNs' answers do to a recipient's pushes", .timeLimit(.minutes(5)))
 struct RecipientAnswerTests {
     /// A script in which the activity of one phone was pushed to.
     private static func pushed(

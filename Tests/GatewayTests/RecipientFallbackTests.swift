@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The notification after a dead activity token", .timeLimit(.minutes(1)))
+@Suite("The notification after a dead activity token", .timeLimit(.minutes(5)))
 struct RecipientFallbackTests {
     private static func pushed(
         _ order: PushOrder = Fixture.order(),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What a recipient's phones are shown", .timeLimit(.minutes(1)))
+@Suite("What a recipient's phones are shown", .timeLimit(.minutes(5)))
 struct RecipientNotificationTests {
     private static func script(_ notification: NotificationContent) throws -> DeliveryScript {
         DeliveryScript(try Fixture.message(Fixture.order(nil, notification: notification)))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Where a message goes for one recipient", .timeLimit(.minutes(1)))
+@Suite("Where a message goes for one recipient", .timeLimit(.minutes(5)))
 struct RecipientRoutingTests {
     // MARK: - Live Activity
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What a recipient's delivery does with tokens that APNs does not know", .timeLimit(.minutes(1)))
+@Suite("What a recipient's delivery does with tokens that APNs does not know", .timeLimit(.minutes(5)))
 struct RecipientTokenTests {
     private static let unknown = APNsOutcome.refused(400, "BadDeviceToken")
 

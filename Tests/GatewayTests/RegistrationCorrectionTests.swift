@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What answers of APNs change in registrations", .serialized, .timeLimit(.minutes(1)))
+@Suite("What answers of APNs change in registrations", .serialized, .timeLimit(.minutes(5)))
 struct RegistrationCorrectionTests {
     private static func correct(
         _ database: StoreDatabase,

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The last push of a registration while a message waits", .timeLimit(.minutes(1)))
+@Suite("The last push of a registration while a message waits", .timeLimit(.minutes(5)))
 struct RegistrationLastPushTests {
     private static let accepted = UnixTime(seconds: 1_700_000_000)
     private static let sent = UnixTime(seconds: 1_700_000_060)

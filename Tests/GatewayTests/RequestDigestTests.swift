@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import Gateway
 
-@Suite("The digest of a request", .timeLimit(.minutes(1)))
+@Suite("The digest of a request", .timeLimit(.minutes(5)))
 struct RequestDigestTests {
     private func digest(_ write: (inout RequestDigest.Input) -> Void) -> RequestDigest {
         RequestDigest(write)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("When a push is tried again", .timeLimit(.minutes(1)))
+@Suite("When a push is tried again", .timeLimit(.minutes(5)))
 struct RetryScheduleTests {
     @Test(
         "C90: the documented delays, the last of which repeats",

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Sealed secrets", .timeLimit(.minutes(1)))
+@Suite("Sealed secrets", .timeLimit(.minutes(5)))
 struct SecretSealTests {
     private static let keyText = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
     private static let otherText = "AQECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("A wake-up signal", .timeLimit(.minutes(1)))
+@Suite("A wake-up signal", .timeLimit(.minutes(5)))
 struct SignalTests {
     @Test("a wake-up before the wait, while it begins, or later is not lost", arguments: 0...3)
     func isNotLost(jobsBefore: Int) async throws {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Suspects of a crash", .timeLimit(.minutes(1)))
+@Suite("Suspects of a crash", .timeLimit(.minutes(5)))
 struct SuspectWindowTests {
     // MARK: - What deaths mean
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("A bucket of a rate limit", .timeLimit(.minutes(1)))
+@Suite("A bucket of a rate limit", .timeLimit(.minutes(5)))
 struct TokenBucketTests {
     private static let threePerSecond = RateLimit.perSecond(3)
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The guard against a configuration that makes every token fail", .timeLimit(.minutes(1)))
+@Suite("The guard against a configuration that makes every token fail", .timeLimit(.minutes(5)))
 struct TokenFailureGuardTests {
     private static let start = MonotonicTime(nanoseconds: 5_000_000_000)
 

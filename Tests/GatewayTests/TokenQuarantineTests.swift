@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Days on which APNs did not know a token", .serialized, .timeLimit(.minutes(1)))
+@Suite("Days on which APNs did not know a token", .serialized, .timeLimit(.minutes(5)))
 struct TokenQuarantineTests {
     private static let kinds = [DeliveryTarget.Kind.device, .activity]
 

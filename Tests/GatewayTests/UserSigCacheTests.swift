@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Remembered UserSigs", .timeLimit(.minutes(1)))
+@Suite("Remembered UserSigs", .timeLimit(.minutes(5)))
 struct UserSigCacheTests {
     private static let secretKey = Array("5bd2850fff3ecb11d7c805251c51ee463a25727bddc2385f3fa8bfee1bb93b5e".utf8)
     private static let now: Int64 = 1_790_000_000

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("UserSig", .timeLimit(.minutes(1)))
+@Suite("UserSig", .timeLimit(.minutes(5)))
 struct UserSigTests {
     // MARK: - What is accepted
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What people read in SQL", .serialized, .timeLimit(.minutes(1)))
+@Suite("What people read in SQL", .serialized, .timeLimit(.minutes(5)))
 struct ViewTests {
     @Test(
         "a view has exactly the columns that are promised, in their order",

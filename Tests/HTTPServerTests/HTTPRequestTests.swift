@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-@Suite("HTTPRequest", .timeLimit(.minutes(1)))
+@Suite("HTTPRequest", .timeLimit(.minutes(5)))
 struct HTTPRequestTests {
     private func request(path: String = "/", query: String? = nil) -> HTTPRequest {
         HTTPRequest(method: "GET", path: path, query: query, headers: [:], body: [], remoteAddress: "127.0.0.1")

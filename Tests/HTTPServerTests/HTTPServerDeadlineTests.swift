@@ -3,7 +3,7 @@ import Glibc
 import HTTPServer
 import Testing
 
-@Suite("HTTPServer deadlines", .timeLimit(.minutes(1)))
+@Suite("HTTPServer deadlines", .timeLimit(.minutes(5)))
 struct HTTPServerDeadlineTests {
     private static var short: HTTPServerConfiguration {
         var configuration = HTTPServerConfiguration()

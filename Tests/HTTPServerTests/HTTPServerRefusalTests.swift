@@ -1,7 +1,7 @@
 import HTTPServer
 import Testing
 
-@Suite("HTTPServer refuses", .timeLimit(.minutes(1)))
+@Suite("HTTPServer refuses", .timeLimit(.minutes(5)))
 struct HTTPServerRefusalTests {
     struct Case: CustomTestStringConvertible {
         let testDescription: String

@@ -2,7 +2,7 @@ import Glibc
 import HTTPServer
 import Testing
 
-@Suite("HTTPServer", .timeLimit(.minutes(1)))
+@Suite("HTTPServer", .timeLimit(.minutes(5)))
 struct HTTPServerTests {
     @Test("answers with length, date and the handler's headers, and keeps the connection")
     func keepsConnection() async throws {

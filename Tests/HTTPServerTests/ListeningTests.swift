@@ -2,7 +2,7 @@ import Glibc
 import HTTPServer
 import Testing
 
-@Suite("ListeningSocket and closing", .timeLimit(.minutes(1)))
+@Suite("ListeningSocket and closing", .timeLimit(.minutes(5)))
 struct ListeningTests {
     @Test(
         "an address is read in both forms",

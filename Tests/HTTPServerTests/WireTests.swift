@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-@Suite("HTTPServer parts", .timeLimit(.minutes(1)))
+@Suite("HTTPServer parts", .timeLimit(.minutes(5)))
 struct WireTests {
     private func scan(_ parts: [String], limit: Int = 1000) -> [HeadScanner.Result] {
         var scanner = HeadScanner(limit: limit)

@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 
 /// The payloads of Apple's session "Update Live Activities with push notifications" (WWDC 2023), made here: equal as JSON.
-@Suite("Apple's own payloads", .timeLimit(.minutes(1)))
+@Suite("Apple's own payloads", .timeLimit(.minutes(5)))
 struct ApplePayloadTests {
     private static let healthy = #"{"currentHealthLevel": 0.941, "eventDescription": "Power Panda found a sword!"}"#
     private static let knockedDown =

@@ -1,7 +1,7 @@
 import LiveActivity
 import Testing
 
-@Suite("Dates in three forms", .timeLimit(.minutes(1)))
+@Suite("Dates in three forms", .timeLimit(.minutes(5)))
 struct CalendarTimeTests {
     @Test(
         "A date has the same value in Unix seconds, since 2001 and in ISO 8601",

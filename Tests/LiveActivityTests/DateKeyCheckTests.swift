@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import LiveActivity
 
-@Suite("Dates in a content state without a schema", .timeLimit(.minutes(1)))
+@Suite("Dates in a content state without a schema", .timeLimit(.minutes(5)))
 struct DateKeyCheckTests {
     private static let now: Int64 = 1_796_007_172
 

@@ -1,7 +1,7 @@
 import LiveActivity
 import Testing
 
-@Suite("Dates", .timeLimit(.minutes(1)))
+@Suite("Dates", .timeLimit(.minutes(5)))
 struct DateRulesTests {
     /// In June 2026.
     private static let now: Int64 = 1_781_000_000

@@ -1,7 +1,7 @@
 import LiveActivity
 import Testing
 
-@Suite("The language of a notification", .timeLimit(.minutes(1)))
+@Suite("The language of a notification", .timeLimit(.minutes(5)))
 struct LanguageMatchTests {
     @Test(
         "which translation a phone gets",

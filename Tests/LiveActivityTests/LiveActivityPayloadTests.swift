@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 import VerbatimJSON
 
-@Suite("Body of a Live Activity push", .timeLimit(.minutes(1)))
+@Suite("Body of a Live Activity push", .timeLimit(.minutes(5)))
 struct LiveActivityPayloadTests {
     private func text(_ content: ActivityContent, timestamp: Int64 = 1_796_007_172, dismissalDate: Int64? = nil)
         -> String

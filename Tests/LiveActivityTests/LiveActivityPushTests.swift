@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 import VerbatimJSON
 
-@Suite("A whole Live Activity push", .timeLimit(.minutes(1)))
+@Suite("A whole Live Activity push", .timeLimit(.minutes(5)))
 struct LiveActivityPushTests {
     private static let now: Int64 = 1_796_007_172
     private static let channel = "dHN0LXNyY2gtY2hubA=="

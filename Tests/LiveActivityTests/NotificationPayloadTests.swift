@@ -2,7 +2,7 @@ import LiveActivity
 import Testing
 import VerbatimJSON
 
-@Suite("Body of a notification", .timeLimit(.minutes(1)))
+@Suite("Body of a notification", .timeLimit(.minutes(5)))
 struct NotificationPayloadTests {
     private func text(_ content: NotificationContent) throws -> String {
         let (bytes, textWasCut) = try Self.encode(content)

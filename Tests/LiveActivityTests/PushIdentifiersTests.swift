@@ -1,7 +1,7 @@
 import LiveActivity
 import Testing
 
-@Suite("Ids and topics", .timeLimit(.minutes(1)))
+@Suite("Ids and topics", .timeLimit(.minutes(5)))
 struct PushIdentifiersTests {
     @Test("An apns-id is a canonical lower-case UUID and the same each time")
     func canonicalForm() {

@@ -1,7 +1,7 @@
 import LiveActivity
 import Testing
 
-@Suite("Push tokens", .timeLimit(.minutes(1)))
+@Suite("Push tokens", .timeLimit(.minutes(5)))
 struct PushTokenTests {
     private func hexadecimal(digits: Int) -> String {
         String((0..<digits).map { "0123456789abcdef"[$0 % 16] })

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LiveActivity
 
-@Suite("What surely fits into a push", .timeLimit(.minutes(1)))
+@Suite("What surely fits into a push", .timeLimit(.minutes(5)))
 struct SurelyFitsTests {
     /// As many bytes of the dearest text as go into a body of which all else is as long as it can be.
     private static let dearest = String(repeating: "\u{1F}", count: (4096 - 512) / 6)

@@ -10,7 +10,7 @@ struct Kind: MetricLabels {
     var values: [String] { [kind, reason] }
 }
 
-@Suite("Counter, gauge, histogram", .timeLimit(.minutes(1)))
+@Suite("Counter, gauge, histogram", .timeLimit(.minutes(5)))
 struct MetricTests {
     @Test("A counter counts for each set of labels by itself")
     func countsByLabels() {

@@ -1,7 +1,7 @@
 import Metrics
 import Testing
 
-@Suite("Prometheus text format", .timeLimit(.minutes(1)))
+@Suite("Prometheus text format", .timeLimit(.minutes(5)))
 struct PrometheusTextTests {
     private func page(_ write: (inout PrometheusText) -> Void) -> String {
         var page = PrometheusText()

@@ -4,7 +4,7 @@ import PostgresClient
 import TestSupport
 import Testing
 
-@Suite("PostgresConnection", .timeLimit(.minutes(1)))
+@Suite("PostgresConnection", .timeLimit(.minutes(5)))
 struct PostgresConnectionTests {
     private static let insert: StaticString = "INSERT INTO item VALUES ($1)"
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import struct PostgresClient.ReconnectBackOff
 
-@Suite("PostgresPool", .timeLimit(.minutes(1)))
+@Suite("PostgresPool", .timeLimit(.minutes(5)))
 struct PostgresPoolTests {
     @Test("units are spread over the connections")
     func unitsAreSpread() async throws {

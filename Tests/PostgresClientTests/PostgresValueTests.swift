@@ -2,7 +2,7 @@ import PostgresClient
 import TestSupport
 import Testing
 
-@Suite("PostgresParameter and PostgresRow", .timeLimit(.minutes(1)))
+@Suite("PostgresParameter and PostgresRow", .timeLimit(.minutes(5)))
 struct PostgresValueTests {
     /// What a value becomes on its way through the server.
     private func echo<Value: Sendable>(

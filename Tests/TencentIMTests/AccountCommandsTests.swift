@@ -4,7 +4,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("im_open_login_svc", .timeLimit(.minutes(1)))
+@Suite("im_open_login_svc", .timeLimit(.minutes(5)))
 struct AccountCommandsTests {
     private static let folder = "im_open_login_svc/"
 

@@ -4,7 +4,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("batchsendmsg", .timeLimit(.minutes(1)))
+@Suite("batchsendmsg", .timeLimit(.minutes(5)))
 struct BatchSendMessageTests {
     private static let accounts = #"["alice","bob"]"#
 

@@ -4,7 +4,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("The parameters of a server call", .timeLimit(.minutes(1)))
+@Suite("The parameters of a server call", .timeLimit(.minutes(5)))
 struct EnvelopeTests {
     private static let sig = Backend.userSig
     private static let app = InMemoryGateway.sdkAppID

@@ -5,7 +5,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("ApnsInfo.LiveActivity", .timeLimit(.minutes(1)))
+@Suite("ApnsInfo.LiveActivity", .timeLimit(.minutes(5)))
 struct LiveActivityTests {
     private static let field = "OfflinePushInfo.ApnsInfo.LiveActivity"
 

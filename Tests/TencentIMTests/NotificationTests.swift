@@ -5,7 +5,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("What a notification shows", .timeLimit(.minutes(1)))
+@Suite("What a notification shows", .timeLimit(.minutes(5)))
 struct NotificationTests {
     private static func element(_ type: String, _ content: String = "") -> String {
         #"{"MsgType":""# + type + #"","MsgContent":{"# + content + "}}"

@@ -5,7 +5,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("OfflinePushInfo", .timeLimit(.minutes(1)))
+@Suite("OfflinePushInfo", .timeLimit(.minutes(5)))
 struct OfflinePushInfoTests {
     /// `Field Code` of each warning of the answer to a push with these fields, and the order.
     private static func send(_ fields: String) async throws -> (warnings: Set<String>, order: PushOrder) {

@@ -4,7 +4,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("timpush/batch", .timeLimit(.minutes(1)))
+@Suite("timpush/batch", .timeLimit(.minutes(5)))
 struct PushBatchTests {
     private static let path = "timpush/batch"
 

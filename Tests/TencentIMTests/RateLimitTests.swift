@@ -6,7 +6,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("Rate limits of the server API", .timeLimit(.minutes(1)))
+@Suite("Rate limits of the server API", .timeLimit(.minutes(5)))
 struct RateLimitTests {
     private let backend = Backend()
 

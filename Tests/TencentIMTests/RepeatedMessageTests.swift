@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("A message that is posted twice", .timeLimit(.minutes(1)))
+@Suite("A message that is posted twice", .timeLimit(.minutes(5)))
 struct RepeatedMessageTests {
     @Test(
         "it is one message: the same answer, with the first one's key, time and id, though a second has passed",

@@ -5,7 +5,7 @@ import VerbatimJSON
 
 @testable import TencentIM
 
-@Suite("sendmsg", .timeLimit(.minutes(1)))
+@Suite("sendmsg", .timeLimit(.minutes(5)))
 struct SendMessageTests {
     // MARK: - What is accepted
 

@@ -1,7 +1,7 @@
 import Testing
 import VerbatimJSON
 
-@Suite("Strict parsing", .timeLimit(.minutes(1)))
+@Suite("Strict parsing", .timeLimit(.minutes(5)))
 struct JSONDocumentTests {
     @Test(
         "A valid text is accepted and kept byte for byte",

@@ -1,7 +1,7 @@
 import Testing
 import VerbatimJSON
 
-@Suite("Values", .timeLimit(.minutes(1)))
+@Suite("Values", .timeLimit(.minutes(5)))
 struct JSONValueTests {
     private func root(_ text: String) throws -> JSONValue {
         try JSONDocument(parsing: Array(text.utf8)).root

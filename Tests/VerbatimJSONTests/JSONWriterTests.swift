@@ -1,7 +1,7 @@
 import Testing
 import VerbatimJSON
 
-@Suite("Writing", .timeLimit(.minutes(1)))
+@Suite("Writing", .timeLimit(.minutes(5)))
 struct JSONWriterTests {
     @Test("Objects, arrays and values get their commas and colons")
     func structure() {
