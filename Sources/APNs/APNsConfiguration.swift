@@ -24,8 +24,10 @@ public struct APNsConfiguration: Sendable {
     public var shortestReconnectDelay: Duration = .milliseconds(500)
     /// The longest pause between attempts to connect.
     public var longestReconnectDelay: Duration = .seconds(60)
-    /// How long a key's pushes may wait for a stream before more than there is room for are turned away.
-    public var backlogPatience: Duration = .seconds(1)
+    /// A connection that has not answered its first request by then gets company: one silent answer, or an address that
+    /// swallows everything, would else hold up the key until its deadline. Where a push has waited so long for a stream,
+    /// more than there is room for are turned away.
+    public var patience: Duration = .seconds(1)
     /// How long nothing is sent with a key after APNs refused it, before one push probes again; each further refusal
     /// doubles it.
     public var shortestHold: Duration = .seconds(30)

@@ -11,9 +11,6 @@ final class APNsConnectionPool: APNsConnection.Owner {
     private static let returnLimit = 3
     /// Connections in a row that came to nothing before those who wait are told.
     private static let failureLimit = 2
-    /// A connection that has not answered its first request by then gets company: one silent answer, or an address
-    /// that swallows everything, would else hold up the key until its deadline.
-    private static let patience = Duration.seconds(1)
     /// Deadlines are met to this precision.
     private static let deadlinePrecision = Duration.milliseconds(20)
 
@@ -97,7 +94,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     /// Whether more than `limit` pushes wait and get nowhere: the next to leave has waited too long.
     func isBacklogged(beyond limit: Int, at now: MonotonicTime) -> Bool {
         guard waiting.count > limit, let next = waiting.first else { return false }
-        return next.deadline - now < configuration.requestTimeout - configuration.backlogPatience
+        return next.deadline - now < configuration.requestTimeout - configuration.patience
     }
 
     /// Sends what can be sent, connects where that helps.
@@ -151,8 +148,8 @@ final class APNsConnectionPool: APNsConnection.Owner {
         }
         guard useful.isEmpty || useful.count < configuration.connectionsPerKey else { return }
         let newest = useful.filter { !$0.limit.isProven }.map(\.startedAt).max()
-        if let newest, now - newest < APNsConnectionPool.patience {
-            connectTimer?.schedule(after: newest + APNsConnectionPool.patience - now)
+        if let newest, now - newest < configuration.patience {
+            connectTimer?.schedule(after: newest + configuration.patience - now)
             return
         }
         if let delay = backOff.delay(at: now) {
@@ -171,7 +168,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         connections.append(connection)
         connection.connect()
         // Nothing else may happen until it is time for another.
-        connectTimer?.schedule(after: APNsConnectionPool.patience)
+        connectTimer?.schedule(after: configuration.patience)
     }
 
     // MARK: - Provider token

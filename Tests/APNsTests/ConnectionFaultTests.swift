@@ -243,7 +243,7 @@ struct ConnectionFaultTests {
         try await TestLane.with(
             peer,
             configure: {
-                $0.backlogPatience = .zero
+                $0.patience = .zero
                 $0.connectionsPerKey = 1
                 $0.requestTimeout = .milliseconds(500)
             }

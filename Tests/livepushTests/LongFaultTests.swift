@@ -145,7 +145,7 @@ extension EndToEndTests {
         @Test("an APNs that swallows everything does not fill the memory: another key's pushes go out meanwhile")
         func swallowingAPNs() throws {
             let flags = [
-                "--memory-limit", "500", "--apns-backlog-patience", "0.01", "--apns-connect-timeout",
+                "--memory-limit", "500", "--apns-patience", "0.01", "--apns-connect-timeout",
                 "15", "--apns-request-timeout", "15", "--retry-schedule", "0.5", "--poll-interval", "0.1",
             ]
             let gateway = try GatewayUnderTest()

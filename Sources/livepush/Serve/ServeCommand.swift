@@ -56,9 +56,10 @@ enum ServeCommand: Command {
             help: "longest pause between two attempts to connect; 60 if absent",
         ),
         CommandOption(
-            name: "apns-backlog-patience",
+            name: "apns-patience",
             kind: .value("SECONDS"),
-            help: "how long pushes of a key may wait for a stream before more of it go back to PostgreSQL; 1 if absent",
+            help:
+                "until a connection without a first answer gets company, and waiting pushes count as a backlog; 1 if absent",
         ),
         CommandOption(name: "apns-connections", kind: .value("N"), help: "per signing key and lane; 2 if absent"),
         CommandOption(

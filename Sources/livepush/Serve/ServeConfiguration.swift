@@ -54,7 +54,7 @@ struct ServeConfiguration: Sendable {
         apns.requestTimeout = try arguments.duration("apns-request-timeout") ?? apns.requestTimeout
         apns.pingInterval = try arguments.duration("apns-ping-interval") ?? apns.pingInterval
         apns.pingTimeout = try arguments.duration("apns-ping-timeout") ?? apns.pingTimeout
-        apns.backlogPatience = try arguments.duration("apns-backlog-patience") ?? apns.backlogPatience
+        apns.patience = try arguments.duration("apns-patience") ?? apns.patience
         apns.shortestReconnectDelay = try arguments.duration("apns-reconnect-delay") ?? apns.shortestReconnectDelay
         apns.longestReconnectDelay = max(
             try arguments.duration("apns-reconnect-limit") ?? apns.longestReconnectDelay,
