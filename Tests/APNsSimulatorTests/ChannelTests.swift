@@ -3,7 +3,7 @@ import VerbatimJSON
 
 @testable import APNsSimulator
 
-@Suite("Broadcast channels of the simulator", .timeLimit(.minutes(1)))
+@Suite("Broadcast channels of the simulator", .timeLimit(.minutes(5)))
 struct ChannelTests {
     private let apns = SimulatedAPNs(clock: { Fixture.time })
 

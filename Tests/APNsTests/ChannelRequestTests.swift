@@ -2,7 +2,7 @@ import APNs
 import Testing
 import VerbatimJSON
 
-@Suite("Requests about broadcast channels", .serialized, .timeLimit(.minutes(1)))
+@Suite("Requests about broadcast channels", .serialized, .timeLimit(.minutes(5)))
 struct ChannelRequestTests {
     private static let channel = "dHN0LXNyY2gtY2hubA=="
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ClientAPI
 
-@Suite("Channels under /v1", .serialized, .timeLimit(.minutes(1)))
+@Suite("Channels under /v1", .serialized, .timeLimit(.minutes(5)))
 struct ChannelTests {
     private static let update = #"{"businessId":5,"event":"update","contentState":{"a":1.0}}"#
 

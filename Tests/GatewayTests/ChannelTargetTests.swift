@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The place of a channel", .timeLimit(.minutes(1)))
+@Suite("The place of a channel", .timeLimit(.minutes(5)))
 struct ChannelTargetTests {
     private func target(
         _ scope: Certificate.Scope,
