@@ -34,6 +34,11 @@ RETURN CASE reason
     WHEN 'Forbidden' THEN 'the signing key may not push to this bundle id (Forbidden)'
     WHEN 'BadTopic' THEN 'APNs does not know this bundle id (BadTopic)'
     WHEN 'DeviceTokenNotForTopic' THEN 'the token belongs to another bundle id (DeviceTokenNotForTopic)'
+    WHEN 'ChannelNotRegistered' THEN 'APNs has no such channel in this environment (ChannelNotRegistered): it was deleted, or belongs to the other environment'
+    WHEN 'CannotCreateChannelConfig' THEN 'the app has all the 10,000 channels that APNs allows (CannotCreateChannelConfig): delete some'
+    WHEN 'FeatureNotEnabled' THEN 'broadcasts are not enabled for the bundle id (FeatureNotEnabled): enable them in Apple''s developer portal'
+    WHEN 'BadChannelId' THEN 'that is no id of a channel (BadChannelId)'
+    WHEN 'TopicMismatch' THEN 'the signing key is not for this bundle id (TopicMismatch)'
     ELSE 'APNs answered ' || reason
 END;
 COMMENT ON FUNCTION plain_reason(text) IS 'A reason as stored, in words for people.';

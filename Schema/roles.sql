@@ -64,6 +64,8 @@ GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON channel TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE ON channel_request TO livepush_gateway;
 GRANT SELECT ON registrations TO livepush_gateway;
 GRANT USAGE ON SEQUENCE message_id TO livepush_gateway;
 GRANT EXECUTE ON FUNCTION
@@ -82,7 +84,8 @@ TO livepush_gateway;
 
 -- The operator --------------------------------------------------------------------------------------------------------
 
-GRANT SELECT ON registrations, recent_deliveries, undelivered, app_health, alarms TO livepush_operator;
+GRANT SELECT ON registrations, recent_deliveries, undelivered, app_health, alarms, channels, channel_requests
+TO livepush_operator;
 -- A view calls functions with the rights of who reads it.
 GRANT EXECUTE ON FUNCTION token_fingerprint(bytea), token_fingerprint(text), plain_reason(text) TO livepush_operator;
 
@@ -129,6 +132,14 @@ GRANT SELECT (
     ended_at
 ) ON alarm TO livepush_operator;
 GRANT SELECT (sdk_app_id, message_id, msg_key, accepted_at, repeats) ON recent_request TO livepush_operator;
+GRANT SELECT (
+    sdk_app_id, bundle_id, environment, channel_id, storage, created_at, known_since, last_timestamp
+) ON channel TO livepush_operator;
+GRANT SELECT (
+    id, requested_at, answered_at, sdk_app_id, business_id, bundle_id, environment, requested_by, operation, channel_id,
+    request_id, event, priority, expiration, timestamp_sent, payload_bytes, warnings, outcome, apns_status, apns_reason,
+    may_have_been_processed
+) ON channel_request TO livepush_operator;
 GRANT SELECT (version, name, applied_at) ON schema_migration TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, file, bytes, bytes_done, lines_done, report_bytes, imported, unchanged, kept, refused, started_at,

@@ -4,7 +4,9 @@ public import Logging
 /// Sends pushes to APNs over HTTP/2, for one lane.
 ///
 /// It lives on its loop's thread: every method and the last release belong there, and `init` too once the loop runs.
-/// Each (signing key, environment) has connections of its own, so that one bad key never stalls another.
+/// Each (signing key, environment) has connections of its own, so that one bad key never stalls another; and so has each of
+/// the services for broadcast channels, which Apple keeps on other hosts. What one service says of a key does not hold the
+/// others back.
 ///
 /// What it mends by itself, without the caller hearing of it: streams that a GOAWAY or REFUSED_STREAM left unprocessed
 /// (3 times), an expired provider token (once), a connection that has to be replaced (once). Everything else is the
@@ -13,6 +15,7 @@ public final class APNsClient {
     private struct PoolKey: Hashable {
         let key: APNsSigningKey
         let environment: APNsEnvironment
+        let service: APNsService
     }
 
     private let loop: EventLoop
@@ -83,6 +86,32 @@ public final class APNsClient {
         to environment: APNsEnvironment,
         completion: @escaping (APNsOutcome) -> Void,
     ) {
+        send(.push(request), refusal: request.refusal, signedBy: key, to: environment, completion: completion)
+    }
+
+    /// Sends one request about broadcast channels, to the service that is for it.
+    ///
+    /// - Parameters:
+    ///   - key: authenticates the request.
+    ///   - environment: the one that the channel belongs to; they share none.
+    ///   - completion: called as for a push. Who created a channel and gets `unanswered` with `mayHaveBeenProcessed` finds out
+    ///     from a list.
+    public func send(
+        _ request: APNsChannelRequest,
+        signedBy key: APNsSigningKey,
+        to environment: APNsEnvironment,
+        completion: @escaping (APNsOutcome) -> Void,
+    ) {
+        send(.channel(request), refusal: request.refusal, signedBy: key, to: environment, completion: completion)
+    }
+
+    private func send(
+        _ request: PendingRequest,
+        refusal: String?,
+        signedBy key: APNsSigningKey,
+        to environment: APNsEnvironment,
+        completion: @escaping (APNsOutcome) -> Void,
+    ) {
         let now = MonotonicTime.now
         let push = PendingPush(
             request,
@@ -92,10 +121,10 @@ public final class APNsClient {
         )
         if isClosed {
             refused.append((push, .unanswered(APNsFailure(.closed), mayHaveBeenProcessed: false)))
-        } else if let reason = request.refusal {
-            refused.append((push, .responded(APNsResponse(status: 400, reason: reason))))
+        } else if let refusal {
+            refused.append((push, .responded(APNsResponse(status: 400, reason: refusal))))
         } else {
-            let pool = pool(of: key, in: environment)
+            let pool = pool(of: PoolKey(key: key, environment: environment, service: request.service))
             if pool.isBacklogged(beyond: waitingLimit(), at: now) {
                 refused.append((push, .unanswered(APNsFailure(.backlogged), mayHaveBeenProcessed: false)))
             } else {
@@ -116,9 +145,12 @@ public final class APNsClient {
     public func retire(_ key: APNsSigningKey) {
         for environment in APNsEnvironment.allCases {
             circuits.forget(key, in: environment)
-            guard let pool = pools.removeValue(forKey: PoolKey(key: key, environment: environment)) else { continue }
-            retiring.append(pool)
-            pool.retire()
+            for service in APNsService.allCases {
+                let poolKey = PoolKey(key: key, environment: environment, service: service)
+                guard let pool = pools.removeValue(forKey: poolKey) else { continue }
+                retiring.append(pool)
+                pool.retire()
+            }
         }
     }
 
@@ -162,17 +194,22 @@ public final class APNsClient {
         }
     }
 
-    private func pool(of key: APNsSigningKey, in environment: APNsEnvironment) -> APNsConnectionPool {
-        let poolKey = PoolKey(key: key, environment: environment)
+    private func pool(of poolKey: PoolKey) -> APNsConnectionPool {
         if let pool = pools[poolKey] { return pool }
         let pool = APNsConnectionPool(
-            key: key,
-            environment: environment,
+            key: poolKey.key,
+            environment: poolKey.environment,
+            service: poolKey.service,
             on: loop,
             configuration: configuration,
             tls: tls,
             tokens: tokens,
-            circuits: circuits.circuits(of: key, in: environment, configuration),
+            circuits: circuits.circuits(
+                of: poolKey.key,
+                in: poolKey.environment,
+                for: poolKey.service,
+                configuration
+            ),
             logger: logger,
             counters: counters,
             maySend: { [weak self] in self?.maySend() ?? false },

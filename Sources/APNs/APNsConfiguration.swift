@@ -4,6 +4,14 @@ public struct APNsConfiguration: Sendable {
     public var production: APNsEndpoint
     /// Serves tokens of apps signed for development.
     public var sandbox: APNsEndpoint
+    /// Takes pushes to broadcast channels in production. Apple's samples name this host, its prose the one for devices.
+    public var broadcastProduction = APNsEndpoint.broadcastProduction
+    /// Takes pushes to broadcast channels in the sandbox.
+    public var broadcastSandbox = APNsEndpoint.broadcastSandbox
+    /// Manages the broadcast channels of production.
+    public var manageBroadcastProduction = APNsEndpoint.manageBroadcastProduction
+    /// Manages the broadcast channels of the sandbox.
+    public var manageBroadcastSandbox = APNsEndpoint.manageBroadcastSandbox
     /// PEM file with certificate authorities to trust beside those of the system; nil for none.
     public var caFile: String?
     /// From name resolution to the end of the TLS handshake, over all addresses of the host.
@@ -41,10 +49,14 @@ public struct APNsConfiguration: Sendable {
         self.caFile = caFile
     }
 
-    func endpoint(of environment: APNsEnvironment) -> APNsEndpoint {
-        switch environment {
-        case .production: production
-        case .sandbox: sandbox
+    func endpoint(of environment: APNsEnvironment, for service: APNsService = .device) -> APNsEndpoint {
+        switch (service, environment) {
+        case (.device, .production): production
+        case (.device, .sandbox): sandbox
+        case (.broadcast, .production): broadcastProduction
+        case (.broadcast, .sandbox): broadcastSandbox
+        case (.channelManagement, .production): manageBroadcastProduction
+        case (.channelManagement, .sandbox): manageBroadcastSandbox
         }
     }
 }

@@ -2,7 +2,7 @@ import CNghttp2
 import EventLoop
 import Logging
 
-/// The connections of one signing key in one environment, and the pushes that wait for them.
+/// The connections of one signing key to one service of an environment, and the pushes that wait for them.
 ///
 /// A key never shares a connection: APNs ties a connection to the team of its first push, and one bad key must not
 /// stall others.
@@ -48,6 +48,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
     init(
         key: APNsSigningKey,
         environment: APNsEnvironment,
+        service: APNsService,
         on loop: EventLoop,
         configuration: APNsConfiguration,
         tls: TLSContext,
@@ -62,7 +63,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
         self.key = key
         self.environment = environment
         self.loop = loop
-        self.endpoint = configuration.endpoint(of: environment)
+        self.endpoint = configuration.endpoint(of: environment, for: service)
         self.configuration = configuration
         self.tls = tls
         self.tokens = tokens
@@ -255,7 +256,8 @@ final class APNsConnectionPool: APNsConnection.Owner {
         drainConnections(because: reason)
     }
 
-    private func refuseTopic(_ topic: String, _ reason: String) {
+    private func refuseTopic(_ topic: String?, _ reason: String) {
+        guard let topic else { return }
         if circuits.refused(.topic(topic), reason: reason, at: .now) {
             logger.error(
                 "APNs refuses pushes of the signing key to a topic, they are held",
@@ -349,8 +351,8 @@ final class APNsConnectionPool: APNsConnection.Owner {
         }
     }
 
-    private func topicWasAccepted(_ topic: String) {
-        if !circuits.areClosed, circuits.accepted(.topic(topic)) {
+    private func topicWasAccepted(_ topic: String?) {
+        if let topic, !circuits.areClosed, circuits.accepted(.topic(topic)) {
             logger.info("APNs accepts pushes to a topic again", ["key": name, "topic": .string(topic)])
         }
     }

@@ -2,7 +2,7 @@
 public struct APNsEndpoint: Sendable, Hashable, CustomStringConvertible {
     /// Name or numeric address, an IPv6 address without brackets.
     public let host: String
-    /// TCP port. Apple serves 443 and 2197.
+    /// TCP port. Apple serves 443 and 2197; for channel management 2196 in production, 2195 in the sandbox.
     public let port: UInt16
 
     /// Parses `https://HOST[:PORT]`; the port is 443 where none is given.
@@ -45,13 +45,17 @@ public struct APNsEndpoint: Sendable, Hashable, CustomStringConvertible {
         self.host = String(hostText)
     }
 
-    private init(host: String) {
+    private init(host: String, port: UInt16 = 443) {
         self.host = host
-        self.port = 443
+        self.port = port
     }
 
     static let production = APNsEndpoint(host: "api.push.apple.com")
     static let sandbox = APNsEndpoint(host: "api.sandbox.push.apple.com")
+    static let broadcastProduction = APNsEndpoint(host: "api-broadcast.push.apple.com")
+    static let broadcastSandbox = APNsEndpoint(host: "api-broadcast.sandbox.push.apple.com")
+    static let manageBroadcastProduction = APNsEndpoint(host: "api-manage-broadcast.push.apple.com", port: 2196)
+    static let manageBroadcastSandbox = APNsEndpoint(host: "api-manage-broadcast.sandbox.push.apple.com", port: 2195)
 
     /// The value of `:authority`: the port is left out where it is the one of https (RFC 9110, 4.2.3).
     var authority: String {

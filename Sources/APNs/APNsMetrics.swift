@@ -10,7 +10,7 @@ public struct APNsMetrics: Sendable {
         let status: Int
         let reason: String
 
-        private static let statuses: Set<Int> = [200, 400, 403, 404, 405, 410, 413, 429, 500, 503]
+        private static let statuses: Set<Int> = [200, 201, 204, 400, 403, 404, 405, 410, 413, 429, 500, 503]
 
         init(_ response: APNsResponse, in environment: APNsEnvironment) {
             self.environment = environment

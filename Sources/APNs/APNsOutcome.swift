@@ -10,16 +10,20 @@ public enum APNsOutcome: Sendable, Equatable {
 
 /// An answer of APNs.
 public struct APNsResponse: Sendable, Equatable {
-    /// HTTP status.
+    /// HTTP status. To pushes 200 means accepted; to requests about channels also 201, created, and 204, deleted.
     public var status: Int
     /// `reason` of the JSON body; nil on 200 and where the body is not Apple's JSON.
     public var reason: String?
     /// `timestamp` of a 410, in milliseconds since 1970: since when the token is invalid.
     public var timestampMilliseconds: Int64?
-    /// apns-id as APNs echoed or made it.
+    /// apns-id, or apns-request-id, as APNs echoed or made it.
     public var apnsID: String?
     /// retry-after in seconds; Apple does not document it, but it is honoured where it comes.
     public var retryAfterSeconds: Int64?
+    /// apns-channel-id of a channel that was created.
+    public var channelID: String?
+    /// The body of an answer that grants what was asked about channels; empty to pushes.
+    public var body: [UInt8] = []
 
     /// Makes an answer.
     public init(

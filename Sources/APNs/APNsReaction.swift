@@ -29,7 +29,8 @@ public enum APNsReaction: Sendable, Equatable {
     /// The reaction to an answer. Reasons that Apple does not list are decided by the class of the status.
     public static func of(_ response: APNsResponse) -> APNsReaction {
         switch (response.status, response.reason) {
-        case (200, _):
+        // 201 and 204 come only to requests about channels.
+        case (200, _), (201, _), (204, _):
             .accepted
         case (410, _):
             .tokenDead(invalidSinceMilliseconds: response.timestampMilliseconds)

@@ -13,7 +13,7 @@ extension APNsRequest {
         return nil
     }
 
-    private static func isHeaderValue(_ text: String, limit: Int) -> Bool {
+    static func isHeaderValue(_ text: String, limit: Int) -> Bool {
         let bytes = text.utf8
         return (1...limit).contains(bytes.count)
             && bytes.first != UInt8(ascii: " ") && bytes.last != UInt8(ascii: " ")

@@ -7,6 +7,7 @@ public final class ConfigurationCircuits: Sendable {
     private struct Identity: Hashable {
         let key: APNsSigningKey
         let environment: APNsEnvironment
+        let service: APNsService
     }
 
     private let circuits = Mutex<[Identity: KeyCircuits]>([:])
@@ -17,10 +18,11 @@ public final class ConfigurationCircuits: Sendable {
     func circuits(
         of key: APNsSigningKey,
         in environment: APNsEnvironment,
+        for service: APNsService,
         _ configuration: APNsConfiguration,
     ) -> KeyCircuits {
         circuits.withLock { circuits in
-            let identity = Identity(key: key, environment: environment)
+            let identity = Identity(key: key, environment: environment, service: service)
             if let known = circuits[identity] { return known }
             let new = KeyCircuits(shortest: configuration.shortestHold, longest: configuration.longestHold)
             circuits[identity] = new
@@ -30,7 +32,11 @@ public final class ConfigurationCircuits: Sendable {
 
     /// A key was removed or replaced.
     func forget(_ key: APNsSigningKey, in environment: APNsEnvironment) {
-        circuits.withLock { $0[Identity(key: key, environment: environment)] = nil }
+        circuits.withLock { circuits in
+            for service in APNsService.allCases {
+                circuits[Identity(key: key, environment: environment, service: service)] = nil
+            }
+        }
     }
 }
 

@@ -79,6 +79,17 @@ final class HTTP2Session {
     /// - Returns: false when the connection has no more stream ids: it has to be replaced.
     func submit(_ push: PendingPush, authority: [UInt8], authorization: [UInt8]) -> Bool {
         let stream = RequestHeaders.withFields(of: push.request, authority, authorization) { fields in
+            guard !push.payload.isEmpty else {
+                push.isSentWhole = true
+                return nghttp2_submit_request(
+                    session,
+                    nil,
+                    fields.baseAddress,
+                    fields.count,
+                    nil,
+                    Unmanaged.passUnretained(push).toOpaque(),
+                )
+            }
             var body = nghttp2_data_provider()
             body.source.ptr = Unmanaged.passUnretained(push).toOpaque()
             body.read_callback = { _, _, target, limit, flags, source, _ in

@@ -9,12 +9,12 @@ extension PendingPush {
     ///
     /// - Returns: how many bytes.
     func write(to target: UnsafeMutableRawBufferPointer) -> Int {
-        let count = min(target.count, request.payload.count - payloadOffset)
-        request.payload.withUnsafeBytes { payload in
+        let count = min(target.count, payload.count - payloadOffset)
+        payload.withUnsafeBytes { payload in
             target.copyMemory(from: UnsafeRawBufferPointer(rebasing: payload[payloadOffset..<payloadOffset + count]))
         }
         payloadOffset += count
-        isSentWhole = payloadOffset == request.payload.count
+        isSentWhole = payloadOffset == payload.count
         return count
     }
 
@@ -24,9 +24,13 @@ extension PendingPush {
             status = Int(String(decoding: value, as: UTF8.self)) ?? 0
         case 7 where PendingPush.isEqual(name, "apns-id"):
             // Most often the one that was sent, which need not be made anew.
-            var sentID = request.apnsID
+            var sentID = request.id
             let isSame = sentID.withUTF8 { $0.elementsEqual(value) }
             answeredID = isSame ? sentID : PendingPush.text(value)
+        case 15 where PendingPush.isEqual(name, "apns-request-id"):
+            answeredID = PendingPush.text(value)
+        case 15 where PendingPush.isEqual(name, "apns-channel-id"):
+            answeredChannelID = String(decoding: value.prefix(APNsChannelRequest.longestChannelID), as: UTF8.self)
         case 11 where PendingPush.isEqual(name, "retry-after"):
             retryAfterSeconds = Int64(String(decoding: value, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
         default:
@@ -35,7 +39,7 @@ extension PendingPush {
     }
 
     func receive(body bytes: UnsafeBufferPointer<UInt8>) {
-        body.append(contentsOf: bytes.prefix(PendingPush.bodyLimit - body.count))
+        body.append(contentsOf: bytes.prefix(request.answerLimit - body.count))
     }
 
     private static func isEqual(_ bytes: UnsafeBufferPointer<UInt8>, _ name: StaticString) -> Bool {

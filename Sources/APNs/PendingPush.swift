@@ -4,7 +4,8 @@ import EventLoop
 ///
 /// One object for the push and its stream, since there is one allocation for each push then.
 final class PendingPush {
-    let request: APNsRequest
+    let request: PendingRequest
+    let payload: [UInt8]
     let deadline: MonotonicTime
     /// Sent alone after APNs refused these, to see whether it takes them again.
     var probes: [KeyCircuits.Subject] = []
@@ -26,17 +27,19 @@ final class PendingPush {
     var isSentWhole = false
     var status = 0
     var answeredID: String?
+    var answeredChannelID: String?
     var retryAfterSeconds: Int64?
     var body: [UInt8] = []
     var answerHasEnded = false
 
     init(
-        _ request: APNsRequest,
+        _ request: PendingRequest,
         deadline: MonotonicTime,
         counter: RequestCounter,
         completion: @escaping (APNsOutcome) -> Void,
     ) {
         self.request = request
+        self.payload = request.payload
         self.deadline = deadline
         self.counter = counter
         self.completion = completion
@@ -65,20 +68,26 @@ final class PendingPush {
         isSentWhole = false
         status = 0
         answeredID = nil
+        answeredChannelID = nil
         retryAfterSeconds = nil
         body = []
         answerHasEnded = false
     }
 
-    /// What came back, if it is an answer: a 200 is one as soon as its headers are there.
+    /// What came back, if it is an answer: a 200 to a push is one as soon as its headers are there.
     var response: APNsResponse? {
-        guard status == 200 || (answerHasEnded && status > 0) else { return nil }
-        return APNsResponse(
+        guard (status == 200 && request.isPush) || (answerHasEnded && status > 0) else { return nil }
+        var response = APNsResponse(
             status: status,
             body: body,
             apnsID: answeredID,
             retryAfterSeconds: retryAfterSeconds,
         )
+        if !request.isPush, 200...299 ~= status {
+            response.channelID = answeredChannelID
+            response.body = body
+        }
+        return response
     }
 }
 

@@ -7,6 +7,18 @@ import CNghttp2
 enum RequestHeaders {
     /// Calls `body` with the fields, which are valid for that call only. nghttp2 copies the values.
     static func withFields<Result>(
+        of request: PendingRequest,
+        _ authority: [UInt8],
+        _ authorization: [UInt8],
+        _ body: (UnsafeBufferPointer<nghttp2_nv>) -> Result,
+    ) -> Result {
+        switch request {
+        case .push(let push): withFields(of: push, authority, authorization, body)
+        case .channel(let request): withFields(of: request, authority, authorization, body)
+        }
+    }
+
+    private static func withFields<Result>(
         of request: APNsRequest,
         _ authority: [UInt8],
         _ authorization: [UInt8],
@@ -42,7 +54,7 @@ enum RequestHeaders {
     }
 
     /// Lays the values behind each other and points a field at each.
-    private struct Block {
+    struct Block {
         let values: UnsafeMutableBufferPointer<UInt8>
         let fields: UnsafeMutableBufferPointer<nghttp2_nv>
         var fieldCount = 0

@@ -7,7 +7,8 @@ import VerbatimJSON
 /// An APNs to test against: it checks pushes as Apple documents, answers with Apple's statuses and words, and shows on an
 /// HTTP port what arrived and what phones would show of it.
 ///
-/// One process plays both environments, each on a port of its own with TLS and HTTP/2, all on one thread. It shares
+/// One process plays both environments, each with its services for broadcast channels, each service on a port of its own with
+/// TLS and HTTP/2, all on one thread. It shares
 /// no code with the gateway's own APNs client: a simulator that did would share its mistakes.
 ///
 ///     let simulator = try APNsSimulator(configuration, logger: logger)
@@ -20,18 +21,27 @@ public actor APNsSimulator {
     public nonisolated let productionPort: UInt16
     /// The port that plays api.sandbox.push.apple.com.
     public nonisolated let sandboxPort: UInt16
+    /// The port that plays api-broadcast.push.apple.com.
+    public nonisolated let broadcastProductionPort: UInt16
+    /// The port that plays api-broadcast.sandbox.push.apple.com.
+    public nonisolated let broadcastSandboxPort: UInt16
+    /// The port that plays api-manage-broadcast.push.apple.com.
+    public nonisolated let manageBroadcastProductionPort: UInt16
+    /// The port that plays api-manage-broadcast.sandbox.push.apple.com.
+    public nonisolated let manageBroadcastSandboxPort: UInt16
     /// The HTTP port for tests and people: `GET /` is a page of lock screens, `GET /status` lists the routes.
     public nonisolated let controlPort: UInt16
 
     private nonisolated let loop: EventLoop
     private let production: PushServer
     private let sandbox: PushServer
+    private let channelServers: [PushServer]
     private let control: ControlServer
 
     /// The simulator's own thread.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    /// Listens on the three ports. Nothing is answered until ``run()`` or ``start()``.
+    /// Listens on all ports. Nothing is answered until ``run()`` or ``start()``.
     ///
     /// - Throws: if an address cannot be listened on, or a certificate be made, read or written.
     public init(_ configuration: APNsSimulatorConfiguration, logger: Logger) throws(APNsSimulatorError) {
@@ -44,9 +54,14 @@ public actor APNsSimulator {
         }
         let tls = try APNsSimulator.makeTLS(configuration)
         let apns = SimulatedAPNs(rules: configuration.phoneRules)
-        func server(_ environment: APNsEnvironment, _ address: String) throws(APNsSimulatorError) -> PushServer {
+        func server(
+            _ environment: APNsEnvironment,
+            _ address: String,
+            _ service: PushService = .device,
+        ) throws(APNsSimulatorError) -> PushServer {
             try PushServer(
                 environment: environment,
+                service: service,
                 address: address,
                 loop: loop,
                 tls: tls,
@@ -57,6 +72,10 @@ public actor APNsSimulator {
         }
         let production = try server(.production, configuration.productionListen)
         let sandbox = try server(.sandbox, configuration.sandboxListen)
+        let broadcastProduction = try server(.production, configuration.broadcastProductionListen, .broadcast)
+        let broadcastSandbox = try server(.sandbox, configuration.broadcastSandboxListen, .broadcast)
+        let manageProduction = try server(.production, configuration.manageBroadcastProductionListen, .management)
+        let manageSandbox = try server(.sandbox, configuration.manageBroadcastSandboxListen, .management)
         let control = try ControlServer(
             address: configuration.controlListen,
             loop: loop,
@@ -71,9 +90,14 @@ public actor APNsSimulator {
         self.loop = loop
         self.productionPort = production.port
         self.sandboxPort = sandbox.port
+        self.broadcastProductionPort = broadcastProduction.port
+        self.broadcastSandboxPort = broadcastSandbox.port
+        self.manageBroadcastProductionPort = manageProduction.port
+        self.manageBroadcastSandboxPort = manageSandbox.port
         self.controlPort = control.port
         self.production = production
         self.sandbox = sandbox
+        self.channelServers = [broadcastProduction, broadcastSandbox, manageProduction, manageSandbox]
         self.control = control
     }
 
@@ -103,12 +127,16 @@ public actor APNsSimulator {
 
     // MARK: - Running
 
-    /// One line of JSON with the ports, for whoever started the process: `{"production": 1, "sandbox": 2, "control": 3}`.
+    /// One line of JSON with the ports, for whoever started the process: `{"production": 1, "sandbox": 2, ...}`.
     public nonisolated var announcement: String {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("production", productionPort)
         writer.member("sandbox", sandboxPort)
+        writer.member("broadcastProduction", broadcastProductionPort)
+        writer.member("broadcastSandbox", broadcastSandboxPort)
+        writer.member("manageBroadcastProduction", manageBroadcastProductionPort)
+        writer.member("manageBroadcastSandbox", manageBroadcastSandboxPort)
         writer.member("control", controlPort)
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
@@ -143,6 +171,9 @@ public actor APNsSimulator {
     public func stop() async {
         production.close()
         sandbox.close()
+        for server in channelServers {
+            server.close()
+        }
         control.close()
         // libevent frees a connection, and closes its socket, in the round after this one.
         await Task.yield()

@@ -6,6 +6,18 @@ public struct APNsSimulatorConfiguration: Sendable {
     /// The port that plays api.sandbox.push.apple.com.
     public var sandboxListen = "127.0.0.1:0"
 
+    /// The port that plays api-broadcast.push.apple.com.
+    public var broadcastProductionListen = "127.0.0.1:0"
+
+    /// The port that plays api-broadcast.sandbox.push.apple.com.
+    public var broadcastSandboxListen = "127.0.0.1:0"
+
+    /// The port that plays api-manage-broadcast.push.apple.com:2196.
+    public var manageBroadcastProductionListen = "127.0.0.1:0"
+
+    /// The port that plays api-manage-broadcast.sandbox.push.apple.com:2195.
+    public var manageBroadcastSandboxListen = "127.0.0.1:0"
+
     /// The HTTP port for tests and people. It has no access control: keep it on a loopback address.
     public var controlListen = "127.0.0.1:0"
 

@@ -30,12 +30,13 @@ extension ControlAPI {
         declaration.phone = try ControlAPI.name("phone", in: object)
         declaration.activity = try ControlAPI.name("activity", in: object)
         declaration.attributesType = try ControlAPI.name("attributesType", in: object)
+        declaration.channel = try ControlAPI.optionalText("channel", in: object)
         if let text = try ControlAPI.optionalText("kind", in: object) {
             guard let kind = DeclaredToken.Kind(rawValue: text) else {
                 throw Fault(message: "kind is none of device, activity, start", field: "kind")
             }
             declaration.kind = kind
-        } else if declaration.activity != nil {
+        } else if declaration.activity != nil || declaration.channel != nil {
             declaration.kind = .activity
         }
         if let seconds = try ControlAPI.count("startedAt", in: object) {

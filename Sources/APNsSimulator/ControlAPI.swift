@@ -53,7 +53,8 @@ struct ControlAPI {
         case ("/tokens", "POST"): try declareToken(request.body)
         case ("/tokens", "DELETE"): apns.forgetTokens()
         case ("/keys", "POST"): try registerKey(request.body)
-        case ("/", _), ("/status", _), ("/pushes", _), ("/phones", _), ("/tokens", _), ("/keys", _):
+        case ("/channels", "GET"): return channels()
+        case ("/", _), ("/status", _), ("/pushes", _), ("/phones", _), ("/tokens", _), ("/keys", _), ("/channels", _):
             throw Fault(status: 405, message: "this path does not know the method")
         default:
             throw Fault(status: 404, message: "there is no such path; GET /status lists them")
@@ -83,9 +84,11 @@ struct ControlAPI {
             declare a token: {"token", "environment": "production"|"sandbox"|"both", "topic"?, "behaviour"?: \
             {"status", "reason", "timestamp"?, "retryAfter"?, "times"?} or {"drop": "answer"|"stream"|"connection", \
             "times"?}, "phone"?: NAME, "kind"?: "device"|"activity"|"start", "activity"?: LaId, "startedAt"?, \
-            "attributesType"?, "contentState"?, "dismissed"?, "frequentPushes"?}
+            "attributesType"?, "contentState"?, "dismissed"?, "frequentPushes"?, "channel"?: the id of the broadcast channel \
+            that the activity follows}
             """
         ),
+        ("GET /channels", "the broadcast channels, and what arrived at the ports that manage them, oldest first"),
         ("DELETE /tokens", "forget every declared token and every phone"),
         ("POST /keys", #"register a signing key: {"keyId", "teamId", "publicKey": PEM, "environment"?, "topics"?}"#),
     ]
@@ -128,6 +131,28 @@ struct ControlAPI {
         writer.endArray()
         writer.member("next", apns.log.nextIndex)
         writer.member("dropped", apns.log.dropped)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func channels() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("channels")
+        writer.beginArray()
+        for (place, id, channel) in apns.channels.all {
+            writer.beginObject()
+            writer.member("environment", place.environment.rawValue)
+            writer.member("bundleId", place.bundleID)
+            writer.member("channel", id)
+            writer.member("messageStoragePolicy", channel.policy)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.key("requests")
+        writer.beginArray()
+        apns.managementLog.forEach(since: 0) { index, record in record.write(to: &writer, index: index) }
+        writer.endArray()
         writer.endObject()
         return writer.bytes
     }

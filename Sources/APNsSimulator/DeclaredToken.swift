@@ -45,6 +45,8 @@ struct DeclaredToken {
     var kind: Kind?
     /// What the activity is called.
     var activity: String?
+    /// The broadcast channel that the activity follows.
+    var channel: String?
     /// When the activity was started, in seconds since 1970; nil for the time of the declaration or first push.
     var startedAt: Int64?
     /// The name of the activity's attributes.

@@ -9,10 +9,16 @@ final class PushConnection {
     struct Handlers {
         /// The time.
         var clock: () -> UnixTime
-        /// Decides how a push ends.
-        var receive: (PushRequest, inout ProviderTokenPolicy) -> PushRecord.End
+        /// Decides how a request ends.
+        var receive: (PushRequest, inout ProviderTokenPolicy) -> Reply
         /// Is called once, when the connection is over.
         var closed: () -> Void
+    }
+
+    /// How a request ends on the wire.
+    enum Reply {
+        case answer(PushAnswer)
+        case drop(DeclaredToken.Drop)
     }
 
     private static let outputLimit = 65_536
@@ -187,18 +193,16 @@ final class PushConnection {
             bodyLength: exchange.bodyLength,
         )
         switch handlers.receive(request, &policy) {
-        case .accepted:
-            session.announce(streamLimit: streamLimit)
-            let answer = PushAnswer(to: request)
+        case .answer(let answer):
+            if answer.isSuccess {
+                session.announce(streamLimit: streamLimit)
+            }
             session.respond(stream, headers: answer.headers, body: answer.body)
-        case .refused(let refusal):
-            let answer = PushAnswer(to: request, refusal: refusal)
-            session.respond(stream, headers: answer.headers, body: answer.body)
-        case .dropped(.answer):
+        case .drop(.answer):
             break
-        case .dropped(.stream):
+        case .drop(.stream):
             session.reset(stream, code: NGHTTP2_INTERNAL_ERROR)
-        case .dropped(.connection):
+        case .drop(.connection):
             close()
         }
     }

@@ -6,10 +6,16 @@ struct PushRecord {
     /// The number of the connection it came on, from 1.
     let connection: Int
     let providerToken: ProviderToken?
-    let end: End
+    var end: End
     /// The phone the push came to; nil if it came to none.
     let phone: String?
     let ignoredByPhone: Phone.Ignored?
+    /// The broadcast channel that the request was about.
+    var channel: String?
+    /// The phones that a broadcast came to.
+    var followers: [String]?
+    /// The status where it was accepted.
+    var acceptedStatus = 200
 
     /// How the push ended.
     enum End {
@@ -52,6 +58,15 @@ struct PushRecord {
         }
         writeEnd(to: &writer)
         writer.member("phone", phone)
+        writer.member("channel", channel)
+        if let followers {
+            writer.key("phones")
+            writer.beginArray()
+            for follower in followers {
+                writer.string(follower)
+            }
+            writer.endArray()
+        }
         if let ignoredByPhone {
             writer.key("ignoredByPhone")
             ignoredByPhone.write(to: &writer)
@@ -97,7 +112,7 @@ struct PushRecord {
         switch end {
         case .accepted:
             writer.key("status")
-            writer.integer(200)
+            writer.integer(Int64(acceptedStatus))
         case .refused(let refusal):
             writer.key("status")
             writer.integer(Int64(refusal.status))

@@ -106,7 +106,7 @@ struct PushRequestCheck {
         }
     }
 
-    private static func isUnsignedInteger(_ text: String) -> Bool {
+    static func isUnsignedInteger(_ text: String) -> Bool {
         text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } && Int64(text) != nil
     }
 

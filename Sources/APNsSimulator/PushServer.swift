@@ -15,6 +15,7 @@ final class PushServer {
     private(set) var acceptedConnections = 0
 
     private let environment: APNsEnvironment
+    private let service: PushService
     private let loop: EventLoop
     private let tls: TLSContext
     private let apns: SimulatedAPNs
@@ -28,6 +29,7 @@ final class PushServer {
     /// - Parameter address: a numeric IP address and a port, 0 for a free one.
     init(
         environment: APNsEnvironment,
+        service: PushService = .device,
         address text: String,
         loop: EventLoop,
         tls: TLSContext,
@@ -36,6 +38,7 @@ final class PushServer {
         logger: Logger,
     ) throws(APNsSimulatorError) {
         self.environment = environment
+        self.service = service
         self.loop = loop
         self.tls = tls
         self.apns = apns
@@ -133,13 +136,30 @@ final class PushServer {
             streamLimit: streamLimit,
             handlers: PushConnection.Handlers(
                 clock: apns.clock,
-                receive: { [apns] request, policy in
-                    apns.receive(request, on: number, policy: &policy)
+                receive: { [apns, service] request, policy in
+                    PushServer.reply(to: request, service, of: apns, on: number, policy: &policy)
                 },
                 closed: { [weak self] in self?.connections[number] = nil },
             ),
         )
         logger.debug("a connection was accepted", ["environment": environmentField, "connection": .count(number)])
+    }
+
+    private static func reply(
+        to request: PushRequest,
+        _ service: PushService,
+        of apns: SimulatedAPNs,
+        on connection: Int,
+        policy: inout ProviderTokenPolicy,
+    ) -> PushConnection.Reply {
+        guard service == .device else {
+            return .answer(apns.receiveChannelRequest(request, service, on: connection, policy: &policy))
+        }
+        switch apns.receive(request, on: connection, policy: &policy) {
+        case .accepted: return .answer(PushAnswer(to: request))
+        case .refused(let refusal): return .answer(PushAnswer(to: request, refusal: refusal))
+        case .dropped(let drop): return .drop(drop)
+        }
     }
 
     private var environmentField: LogValue {

@@ -8,6 +8,9 @@ final class SimulatedAPNs {
     private(set) var phones: PhoneTable
     var keys = SigningKeyTable()
     var log = PushLog()
+    /// What arrived at the ports that manage channels.
+    var managementLog = PushLog()
+    var channels = ChannelTable()
 
     init(rules: PhoneRules = PhoneRules(), clock: @escaping () -> UnixTime = { .now }) {
         self.phones = PhoneTable(rules: rules)
@@ -56,6 +59,18 @@ final class SimulatedAPNs {
             )
         )
         return end
+    }
+
+    /// Brings a push to the phone of a declared token.
+    ///
+    /// - Returns: the phone.
+    func deliver(
+        _ push: AcceptedPush,
+        _ environment: APNsEnvironment,
+        _ declaration: DeclaredToken,
+        time: UnixTime,
+    ) -> String {
+        phones.receive(push, environment: environment, declaration: declaration, time: time).phone
     }
 
     /// A function of its own, so that no copy of the tables is alive when they are changed.
@@ -107,6 +122,7 @@ final class SimulatedAPNs {
     /// Forgets every push and what phones have made of them. Declared phones are as they were after their declarations.
     func forgetPushes() {
         log.removeAll()
+        managementLog.removeAll()
         phones.removeAll()
         for (token, declaration) in tokens.ofPhones {
             phones.declare(declaration, token: token, time: clock())

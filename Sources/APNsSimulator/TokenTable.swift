@@ -34,6 +34,20 @@ struct TokenTable {
             .map { (token: $0.key, declaration: $0.value) }
     }
 
+    /// The tokens of activities that follow a channel, in the same order each time.
+    func followers(
+        of channel: String,
+        in environment: APNsEnvironment,
+        _ topic: PushTopic,
+    ) -> [(token: DeviceToken, declaration: DeclaredToken)] {
+        tokens.filter { _, declaration in
+            declaration.channel == channel && declaration.environments.contains(environment)
+                && declaration.belongs(to: topic)
+        }
+        .sorted { $0.key.hexadecimal < $1.key.hexadecimal }
+        .map { (token: $0.key, declaration: $0.value) }
+    }
+
     /// Forgets every declaration.
     mutating func removeAll() {
         tokens.removeAll()

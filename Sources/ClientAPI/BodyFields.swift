@@ -16,7 +16,7 @@ struct BodyFields: RegistrationFields {
         }
     }
 
-    private func value(_ name: String) -> JSONValue? {
+    func value(_ name: String) -> JSONValue? {
         root[name].flatMap { $0.kind == .null ? nil : $0 }
     }
 

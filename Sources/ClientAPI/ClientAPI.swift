@@ -2,7 +2,8 @@ public import Gateway
 public import HTTPServer
 public import Logging
 
-/// The API that phones register with, and that tells a backend what became of its messages: every path under /v1.
+/// The API that phones register with, that tells a backend what became of its messages, and that manages broadcast channels:
+/// every path under /v1.
 ///
 /// App and account come from the UserSig in `Authorization: Bearer`. Bodies are JSON objects. A success is 200 with a
 /// JSON object; anything else is `{"error": {"code", "message", "field"?}}` with a ``ClientErrorCode``.
@@ -12,21 +13,25 @@ public final class ClientAPI {
     private let gateway: any MessageGateway
     private let registrations: RegistrationStore
     private let messages: MessageRecordStore
+    private let channels: any ChannelGateway
     private let logger: Logger
 
     /// - Parameters:
     ///   - gateway: the lane's gateway, for apps, certificates and the time.
     ///   - registrations: the lane's store.
     ///   - messages: the lane's store of what became of messages.
+    ///   - channels: the lane's way to broadcast channels.
     public init(
         gateway: any MessageGateway,
         registrations: RegistrationStore,
         messages: MessageRecordStore,
+        channels: any ChannelGateway,
         logger: Logger,
     ) {
         self.gateway = gateway
         self.registrations = registrations
         self.messages = messages
+        self.channels = channels
         self.logger = logger
     }
 
@@ -80,6 +85,12 @@ public final class ClientAPI {
                 return ClientError(.unknownMessage, "the app has no message with this key").response
             }
             return ClientAnswer.messages(records, key: key)
+        case .channels(let order):
+            do throws(ChannelFault) {
+                return ClientAnswer.channels(try await channels.perform(order))
+            } catch {
+                return ClientError(error).response
+            }
         }
     }
 }

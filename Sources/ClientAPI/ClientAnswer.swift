@@ -73,7 +73,7 @@ enum ClientAnswer {
         }
     }
 
-    private static func object(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {
+    static func object(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()
         members(&writer)

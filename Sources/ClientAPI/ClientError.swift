@@ -10,6 +10,8 @@ struct ClientError: Error, Equatable {
     var field: String?
     /// Methods for `Allow`, where the method is at fault.
     var allowedMethods: [String] = []
+    /// What APNs said of a request about channels.
+    var apns: APNsDetail?
     /// Seconds for `Retry-After`.
     var retryAfter: Int64?
 
@@ -74,6 +76,7 @@ struct ClientError: Error, Equatable {
         writer.member("code", code.rawValue)
         writer.member("message", message)
         writer.member("field", field)
+        apns?.write(to: &writer)
         writer.endObject()
         writer.endObject()
         var headers: [(name: String, value: String)] = []

@@ -22,6 +22,8 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case unknownMessage = "unknown_message"
     /// 404: the account has no device token on the installation; register one first.
     case unknownInstallation = "unknown_installation"
+    /// 404: APNs has no such channel in this environment.
+    case unknownChannel = "unknown_channel"
     /// 405: the path does not have this method; `Allow` has the others.
     case methodNotAllowed = "method_not_allowed"
     /// 422: a field that must be there is absent or null.
@@ -34,8 +36,17 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case invalidToken = "invalid_token"
     /// 422: the app has no certificate with this businessId.
     case unknownBusinessID = "unknown_business_id"
+    /// 422: the push has more bytes than APNs takes; `message` has both numbers.
+    case payloadTooLarge = "payload_too_large"
+    /// 502: APNs did not do it; `apns.status` and `apns.reason` say why. Without a status nothing was sent, since APNs refuses
+    /// the signing key.
+    case apnsRefused = "apns_refused"
+    /// 504: APNs did not answer; `apns.mayHaveBeenProcessed` tells whether it may have done it all the same.
+    case apnsNoAnswer = "apns_no_answer"
     /// 429: too many requests for one account; repeat after `Retry-After` seconds. Tencent's SDKs know it as 72010.
     case rateLimited = "rate_limited"
+    /// 503: APNs wants fewer requests, or is not well: repeat after a while, or after `Retry-After` seconds where it names them.
+    case apnsUnavailable = "apns_unavailable"
     /// 503: repeat after `Retry-After` seconds.
     case unavailable
 
@@ -45,11 +56,13 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
         case .malformedJSON, .malformedURL: 400
         case .unauthorized, .userSigMalformed, .userSigExpired, .userSigWrongSignature, .unknownApp: 401
         case .forbidden: 403
-        case .notFound, .unknownMessage, .unknownInstallation: 404
+        case .notFound, .unknownMessage, .unknownInstallation, .unknownChannel: 404
         case .methodNotAllowed: 405
-        case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID: 422
+        case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID, .payloadTooLarge: 422
         case .rateLimited: 429
-        case .unavailable: 503
+        case .apnsRefused: 502
+        case .unavailable, .apnsUnavailable: 503
+        case .apnsNoAnswer: 504
         }
     }
 }

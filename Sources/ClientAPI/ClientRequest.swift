@@ -11,6 +11,7 @@ enum ClientRequest: Equatable {
     case reportPresence(Presence, RegistrationOwner)
     case listRegistrations(ClientIdentity)
     case showMessages(key: String, sdkAppID: Int64)
+    case channels(ChannelOrder)
 
     init(_ request: HTTPRequest, gateway: any MessageGateway) throws(ClientError) {
         guard let segments = request.pathSegments else {
@@ -61,6 +62,11 @@ enum ClientRequest: Equatable {
                 throw ClientError(.forbidden, "only an administrator may ask what became of messages")
             }
             self = .showMessages(key: try FieldRules.messageKey(key), sdkAppID: identity.sdkAppID)
+        case .createChannel, .listChannels, .readChannel, .deleteChannel, .sendToChannel:
+            guard identity.isAdministrator else {
+                throw ClientError(.forbidden, "only an administrator may manage channels and send to them")
+            }
+            self = .channels(try ChannelOrder(route, request, query: query, identity))
         }
     }
 

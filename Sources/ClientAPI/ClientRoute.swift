@@ -8,6 +8,11 @@ enum ClientRoute: Equatable {
     case reportPresence
     case listRegistrations
     case showMessages(key: String)
+    case createChannel
+    case listChannels
+    case readChannel(id: String)
+    case deleteChannel(id: String)
+    case sendToChannel(id: String)
 
     /// The path with names in braces in place of what callers choose.
     var pattern: String {
@@ -18,6 +23,9 @@ enum ClientRoute: Equatable {
         case .reportPresence: "/v1/presence"
         case .listRegistrations: "/v1/registrations"
         case .showMessages: "/v1/messages/{MsgKey}"
+        case .createChannel, .listChannels: "/v1/channels"
+        case .readChannel, .deleteChannel: "/v1/channels/{channelId}"
+        case .sendToChannel: "/v1/channels/{channelId}/messages"
         }
     }
 
@@ -44,6 +52,15 @@ enum ClientRoute: Equatable {
             self = try ClientRoute.choose(method, [("GET", .listRegistrations)])
         case ("messages", 3):
             self = try ClientRoute.choose(method, [("GET", .showMessages(key: segments[2]))])
+        case ("channels", 2):
+            self = try ClientRoute.choose(method, [("POST", .createChannel), ("GET", .listChannels)])
+        case ("channels", 3):
+            self = try ClientRoute.choose(
+                method,
+                [("GET", .readChannel(id: segments[2])), ("DELETE", .deleteChannel(id: segments[2]))],
+            )
+        case ("channels", 4) where segments[3] == "messages":
+            self = try ClientRoute.choose(method, [("POST", .sendToChannel(id: segments[2]))])
         default:
             throw ClientRoute.notFound
         }

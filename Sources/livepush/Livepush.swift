@@ -13,6 +13,8 @@ struct Livepush {
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
             PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
+            ChannelCreateCommand.self, ChannelReadCommand.self, ChannelListCommand.self, ChannelDeleteCommand.self,
+            ChannelSendCommand.self,
             BenchCommand.self, BenchSinkCommand.self, BenchDriverCommand.self, BenchAPNsCommand.self,
         ]
     }

@@ -24,7 +24,8 @@ struct HTTP2SessionTests {
     }
 
     private static func submit(to session: HTTP2Session) -> PendingPush {
-        let push = PendingPush(Samples.request(), deadline: .now + .seconds(9), counter: RequestCounter()) { _ in }
+        let push = PendingPush(.push(Samples.request()), deadline: .now + .seconds(9), counter: RequestCounter()) { _ in
+        }
         push.prepare(submittedAt: .now, token: ProviderTokenCache.Token(authorization: Array("bearer x".utf8)))
         let isSubmitted = session.submit(
             push,

@@ -27,6 +27,10 @@ struct ClientRoutePatternTests {
             ("DELETE", "/v1/activities/order-1", "/v1/activities/{laId}"),
             ("DELETE", "/v1/activities", "/v1/activities"), ("GET", "/v1/registrations", "/v1/registrations"),
             ("GET", "/v1/messages/1_2_3", "/v1/messages/{MsgKey}"),
+            ("POST", "/v1/channels", "/v1/channels"), ("GET", "/v1/channels", "/v1/channels"),
+            ("GET", "/v1/channels/a%2Fb=", "/v1/channels/{channelId}"),
+            ("DELETE", "/v1/channels/a+b=", "/v1/channels/{channelId}"),
+            ("POST", "/v1/channels/a%2Fb=/messages", "/v1/channels/{channelId}/messages"),
         ]
     )
     func known(method: String, path: String, pattern: String) {

@@ -13,6 +13,7 @@ final class Phone {
     let sdkAppID: Int64
     let pool: PostgresPool
     let gateway: FakeGateway
+    let channels = FakeChannels()
 
     private let api: ClientAPI
 
@@ -35,6 +36,7 @@ final class Phone {
             gateway: gateway,
             registrations: RegistrationStore(pool: pool, logger: silent),
             messages: MessageRecordStore(pool: pool, logger: silent),
+            channels: channels,
             logger: silent,
         )
         try sql("INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (APP, '', '{administrator}')")

@@ -222,6 +222,7 @@ struct RefusedRequestTests {
                 gateway: FakeGateway(sdkAppID: 17),
                 registrations: RegistrationStore(pool: pool, logger: silent),
                 messages: MessageRecordStore(pool: pool, logger: silent),
+                channels: FakeChannels(),
                 logger: silent,
             )
             let request = HTTPRequest(

@@ -12,7 +12,7 @@ enum FuzzConnection {
         var completions = [Int](repeating: 0, count: pushCount)
         var limit = StreamLimit(ceiling: 1000)
         for number in 0..<pushCount {
-            let push = PendingPush(request(number), deadline: .now, counter: RequestCounter()) { _ in
+            let push = PendingPush(.push(request(number)), deadline: .now, counter: RequestCounter()) { _ in
                 completions[number] += 1
             }
             push.prepare(submittedAt: .now, token: ProviderTokenCache.Token(authorization: Array("bearer x".utf8)))

@@ -32,6 +32,7 @@ struct ReadmeSession {
             "certificate add",
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
+            "channel create", "channel send", "channel list",
             "simulator", "payload update", "payload date", "bench",
         ]
         return try commands.map { command in
@@ -208,6 +209,8 @@ struct ReadmeSession {
         command curl --silent --show-error --fail "$control/keys" --data \
             '{"keyId":"ABCDE12345","teamId":"TEAM123456","topics":["com.example.shop"],"publicKey":"'"$public"'"}'
         export LIVEPUSH_APNS_SANDBOX=https://localhost:$(port sandbox) LIVEPUSH_APNS_CA_FILE=$folder/ca.pem
+        export LIVEPUSH_APNS_BROADCAST_SANDBOX=https://localhost:$(port broadcastSandbox)
+        export LIVEPUSH_APNS_MANAGE_BROADCAST_SANDBOX=https://localhost:$(port manageBroadcastSandbox)
         PORT=$(python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
         export LIVEPUSH_LISTEN=127.0.0.1:$PORT LIVEPUSH_LANES=1 LIVEPUSH_DRAIN_GRACE=0
         """#

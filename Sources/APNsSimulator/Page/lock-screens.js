@@ -391,6 +391,10 @@
             return { outcome: "woke_app", words: `accepted by APNs, ${outcomeTexts.woke_app}` };
         }
         const isEnd = push.payload?.aps?.event === "end";
+        if (push.phones !== undefined) {
+            const count = push.phones.length;
+            return { outcome: "shown", words: `accepted by APNs, ${count} declared ${count === 1 ? "activity follows" : "activities follow"} the channel` };
+        }
         return { outcome: "shown", words: `accepted by APNs, ${isEnd ? "the phone ends the activity" : "shown by the phone"}` };
     };
 
@@ -401,7 +405,7 @@
         const aps = push.payload?.aps;
         const event = isObject(aps) && aps.event !== undefined ? text(aps.event) : undefined;
         const type = push.headers["apns-push-type"];
-        const to = push.phone ?? (push.token.length > 20 ? `${push.token.slice(0, 12)}…` : push.token);
+        const to = push.channel ?? push.phone ?? (push.token.length > 20 ? `${push.token.slice(0, 12)}…` : push.token);
         const priority = push.headers["apns-priority"] ?? "10, as none is given";
         return make(
             "li",
@@ -447,7 +451,7 @@
         byID("no-pushes").hidden = pushes.length > 0;
         const last = pushes[pushes.length - 1];
         if (last !== undefined && last.index > newestPush) {
-            if (!isFirst) byID("news").textContent = `Push to ${last.phone ?? "an unknown token"}: ${verdict(last).words}`;
+            if (!isFirst) byID("news").textContent = `Push to ${last.phone ?? (last.channel === undefined ? "an unknown token" : "a channel")}: ${verdict(last).words}`;
             newestPush = last.index;
         }
     };

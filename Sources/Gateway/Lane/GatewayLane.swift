@@ -9,6 +9,9 @@ public final class GatewayLane {
     /// What the dialects accept messages through.
     public var gateway: any MessageGateway { router }
 
+    /// What broadcast channels are managed and sent to through.
+    public let channels: any ChannelGateway
+
     /// PostgreSQL connections of this lane.
     public let pool: PostgresPool
 
@@ -48,6 +51,13 @@ public final class GatewayLane {
             configuration: configuration.apns,
             tokens: tokens,
             circuits: instance.circuits,
+            logger: logger,
+        )
+        self.channels = BroadcastChannels(
+            client: client,
+            store: ChannelStore(pool: pool),
+            instance: instance,
+            directory: directory,
             logger: logger,
         )
         self.tokenStore = ProviderTokenStore(pool: pool, seal: directory.seal, host: instance.host)

@@ -18,6 +18,7 @@ struct AgedTable: Sendable {
                 OR quarantined_at < now() - interval '7 days')
                 """
         ),
+        AgedTable(name: "channel_request", condition: "requested_at < now() - $1 * interval '1 day'"),
         AgedTable(
             name: "alarm",
             condition: """

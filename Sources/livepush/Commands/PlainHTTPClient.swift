@@ -20,8 +20,16 @@ enum PlainHTTPClient {
 
     /// Asks and reads the answer to its end.
     ///
-    /// - Parameter url: `http://HOST:PORT`; TLS is the balancer's work.
-    static func request(_ method: String, _ url: String, path: String, body: [UInt8]) async throws -> Answer {
+    /// - Parameters:
+    ///   - url: `http://HOST:PORT`; TLS is the balancer's work.
+    ///   - bearer: what stands behind `Authorization: Bearer`; nil: there is no such field.
+    static func request(
+        _ method: String,
+        _ url: String,
+        path: String,
+        bearer: String? = nil,
+        body: [UInt8],
+    ) async throws -> Answer {
         guard url.hasPrefix("http://") else { throw UsageError("--url: expected http://HOST:PORT") }
         var authority = url.dropFirst("http://".count)
         if authority.hasSuffix("/") { authority.removeLast() }
@@ -37,7 +45,7 @@ enum PlainHTTPClient {
         let head = """
             \(method) \(path) HTTP/1.0\r
             Host: \(authority)\r
-            Content-Type: application/json\r
+            \(bearer.map { "Authorization: Bearer \($0)\r\n" } ?? "")Content-Type: application/json\r
             Content-Length: \(body.count)\r
             \r\n
             """

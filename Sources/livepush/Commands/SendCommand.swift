@@ -1,5 +1,3 @@
-import Gateway
-import Glibc
 import VerbatimJSON
 
 /// `livepush send`.
@@ -32,16 +30,7 @@ enum SendCommand: Command {
         guard !recipients.isEmpty else { throw UsageError("--to is needed") }
         let body = try body(arguments, recipients)
         let application = try await StoredApplication.load(id, arguments)
-        guard let administrator = application.administrators.first else {
-            throw CommandFailure("app \(id) has no administrator")
-        }
-        let signature = UserSig.make(
-            identifier: administrator,
-            sdkAppID: id,
-            secretKey: application.secretKey,
-            expire: 300,
-            now: Int64(time(nil)),
-        )
+        let (administrator, signature) = try application.administratorSignature(sdkAppID: id)
         let query =
             "sdkappid=\(id)&identifier=\(percentEncoded(administrator))&usersig=\(percentEncoded(signature))"
             + "&random=\(UInt32.random(in: 0...UInt32.max))&contenttype=json"
@@ -98,7 +87,7 @@ enum SendCommand: Command {
         return writer.bytes
     }
 
-    private static func percentEncoded(_ text: String) -> String {
+    static func percentEncoded(_ text: String) -> String {
         text.utf8.map { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -25,6 +25,26 @@ enum SimulatorCommand: Command {
             help: "TLS port; 127.0.0.1:0 (free) if absent"
         ),
         CommandOption(
+            name: "listen-broadcast-production",
+            kind: .value("HOST:PORT"),
+            help: "TLS port for pushes to broadcast channels; 127.0.0.1:0 (free) if absent"
+        ),
+        CommandOption(
+            name: "listen-broadcast-sandbox",
+            kind: .value("HOST:PORT"),
+            help: "the same for the sandbox"
+        ),
+        CommandOption(
+            name: "listen-manage-broadcast-production",
+            kind: .value("HOST:PORT"),
+            help: "TLS port that manages broadcast channels; 127.0.0.1:0 (free) if absent"
+        ),
+        CommandOption(
+            name: "listen-manage-broadcast-sandbox",
+            kind: .value("HOST:PORT"),
+            help: "the same for the sandbox"
+        ),
+        CommandOption(
             name: "listen-control",
             kind: .value("HOST:PORT"),
             help: "HTTP port; 127.0.0.1:0 (free) if absent"
@@ -64,10 +84,22 @@ enum SimulatorCommand: Command {
         ),
     ]
 
+    private static var channelPorts: [(String, WritableKeyPath<APNsSimulatorConfiguration, String>)] {
+        [
+            ("listen-broadcast-production", \.broadcastProductionListen),
+            ("listen-broadcast-sandbox", \.broadcastSandboxListen),
+            ("listen-manage-broadcast-production", \.manageBroadcastProductionListen),
+            ("listen-manage-broadcast-sandbox", \.manageBroadcastSandboxListen),
+        ]
+    }
+
     static func run(_ arguments: CommandArguments) async throws {
         var configuration = APNsSimulatorConfiguration()
         if let address = arguments.text("listen-production") { configuration.productionListen = address }
         if let address = arguments.text("listen-sandbox") { configuration.sandboxListen = address }
+        for (option, address) in channelPorts {
+            if let text = arguments.text(option) { configuration[keyPath: address] = text }
+        }
         if let address = arguments.text("listen-control") { configuration.controlListen = address }
         configuration.authorityOutputFile = arguments.text("ca-file")
         configuration.certificateNames = arguments.texts("host-name")

@@ -58,4 +58,19 @@ struct StoredApplication: Sendable {
         let key = try seal.open(row.sealed, for: SecretOwner.application(id))
         return StoredApplication(secretKey: key, administrators: row.administrators)
     }
+
+    /// An administrator and a UserSig of it, good for five minutes.
+    func administratorSignature(sdkAppID: Int64) throws(CommandFailure) -> (administrator: String, userSig: String) {
+        guard let administrator = administrators.first else {
+            throw CommandFailure("app \(sdkAppID) has no administrator")
+        }
+        let signature = UserSig.make(
+            identifier: administrator,
+            sdkAppID: sdkAppID,
+            secretKey: secretKey,
+            expire: 300,
+            now: Int64(time(nil)),
+        )
+        return (administrator, signature)
+    }
 }

@@ -32,6 +32,26 @@ enum ServeCommand: Command {
             help: "https://api.sandbox.push.apple.com:443 if absent",
         ),
         CommandOption(
+            name: "apns-broadcast-production",
+            kind: .value("URL"),
+            help: "for pushes to channels; https://api-broadcast.push.apple.com:443 if absent",
+        ),
+        CommandOption(
+            name: "apns-broadcast-sandbox",
+            kind: .value("URL"),
+            help: "for pushes to channels; https://api-broadcast.sandbox.push.apple.com:443 if absent",
+        ),
+        CommandOption(
+            name: "apns-manage-broadcast-production",
+            kind: .value("URL"),
+            help: "manages channels; https://api-manage-broadcast.push.apple.com:2196 if absent",
+        ),
+        CommandOption(
+            name: "apns-manage-broadcast-sandbox",
+            kind: .value("URL"),
+            help: "manages channels; https://api-manage-broadcast.sandbox.push.apple.com:2195 if absent",
+        ),
+        CommandOption(
             name: "apns-ca-file",
             kind: .value("FILE"),
             help: "certificate authorities in PEM, beside those of the system",

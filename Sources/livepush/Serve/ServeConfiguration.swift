@@ -38,11 +38,15 @@ struct ServeConfiguration: Sendable {
     /// Where APNs is and how long to wait for it.
     static func apns(_ arguments: CommandArguments) throws -> APNsConfiguration {
         var apns = APNsConfiguration()
-        if let url = arguments.text("apns-production") {
-            apns.production = try usage { try APNsEndpoint(parsing: url) }
-        }
-        if let url = arguments.text("apns-sandbox") {
-            apns.sandbox = try usage { try APNsEndpoint(parsing: url) }
+        let hosts: [(String, WritableKeyPath<APNsConfiguration, APNsEndpoint>)] = [
+            ("apns-production", \.production), ("apns-sandbox", \.sandbox),
+            ("apns-broadcast-production", \.broadcastProduction), ("apns-broadcast-sandbox", \.broadcastSandbox),
+            ("apns-manage-broadcast-production", \.manageBroadcastProduction),
+            ("apns-manage-broadcast-sandbox", \.manageBroadcastSandbox),
+        ]
+        for (option, host) in hosts {
+            guard let url = arguments.text(option) else { continue }
+            apns[keyPath: host] = try usage { try APNsEndpoint(parsing: url) }
         }
         apns.caFile = arguments.text("apns-ca-file")
         apns.connectTimeout = try arguments.duration("apns-connect-timeout") ?? apns.connectTimeout

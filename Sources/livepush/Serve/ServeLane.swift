@@ -45,6 +45,7 @@ actor ServeLane {
             gateway: lane.gateway,
             registrations: RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger),
             messages: MessageRecordStore(pool: lane.pool, logger: logger),
+            channels: lane.channels,
             logger: logger,
         )
         loop.runInNewThread(name: "lane")

@@ -37,6 +37,10 @@ actor TestLane {
             sandbox: endpoint,
             caFile: trustsPeer ? peer.certificates.authorityFile : nil,
         )
+        configuration.broadcastProduction = endpoint
+        configuration.broadcastSandbox = endpoint
+        configuration.manageBroadcastProduction = endpoint
+        configuration.manageBroadcastSandbox = endpoint
         configuration.shortestReconnectDelay = .milliseconds(20)
         configure(&configuration)
         let lane = try TestLane()
@@ -110,6 +114,16 @@ actor TestLane {
         to environment: APNsEnvironment = .production,
     ) async -> APNsOutcome {
         await sendAll([request], key: key, to: environment)[0]
+    }
+
+    func send(
+        _ request: APNsChannelRequest,
+        key: APNsSigningKey,
+        to environment: APNsEnvironment = .production,
+    ) async -> APNsOutcome {
+        await withCheckedContinuation { continuation in
+            client?.send(request, signedBy: key, to: environment) { continuation.resume(returning: $0) }
+        }
     }
 
     /// Hands all over in one turn of the loop.

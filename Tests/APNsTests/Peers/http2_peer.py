@@ -43,6 +43,7 @@ DEFAULTS = {
     "noSettings": False,
     "dropAfter": None,          # close TCP, without close_notify, after so many requests of a connection
     "expireInFlight": None,     # with so many open: 403 for one, SETTINGS 1, RST 7 and 5 for the others; once
+    "channels": 0,              # how many ids a list of channels has
     "noALPN": False,
     "noHandshake": False,
 }
@@ -64,6 +65,7 @@ class Connection:
         self.limit = self.announced = 1
         self.refused_reason, self.went_away = None, False
         self.waiting = []
+        self.bodies = {}
 
     def run(self):
         if options["noHandshake"]:
@@ -113,7 +115,7 @@ class Connection:
             for event in self.http.receive_data(data):
                 if self.handle(event):
                     return
-            self.flush()
+            self.send_bodies()
             if not options["hold"]:
                 self.answer_all()
 
@@ -205,7 +207,11 @@ class Connection:
         if stream not in self.open:
             return
         headers, _ = self.open.pop(stream)
-        apns_id = next(value for name, value in headers if name == b"apns-id")
+        request = dict(headers)
+        if b"apns-request-id" in request and reason is None:
+            self.answer_channel_request(stream, request)
+            return
+        apns_id = next(value for name, value in headers if name in (b"apns-id", b"apns-request-id"))
         fields = [(":status", str(status)), ("apns-id", apns_id.decode().upper())]
         self.http.send_headers(stream, fields, end_stream=reason is None)
         if reason is not None:
@@ -219,6 +225,37 @@ class Connection:
         if options["lowerTo"] is not None and self.answered >= options["lowerAfter"] and self.announced != options["lowerTo"]:
             self.announce(options["lowerTo"])
             say(lowered=self.announced)
+        self.flush()
+
+    def answer_channel_request(self, stream, request):
+        method, path = request[b":method"].decode(), request[b":path"].decode()
+        fields = [("apns-request-id", request[b"apns-request-id"].decode().upper())]
+        status, body = 200, b""
+        if path.endswith("/all-channels"):
+            body = json.dumps({"channels": ["c%023d" % number for number in range(options["channels"])]}).encode()
+        elif path.startswith("/1/") and method == "POST":
+            status, fields = 201, fields + [("apns-channel-id", "dHN0LXNyY2gtY2hubA==")]
+        elif path.startswith("/1/") and method == "GET":
+            body = b'{"message-storage-policy":1,"push-type":"LiveActivity"}'
+        elif path.startswith("/1/"):
+            status = 204
+        self.http.send_headers(stream, [(":status", str(status))] + fields, end_stream=not body)
+        self.bodies[stream] = bytearray(body)
+        self.answered += 1
+        if self.answered == 1:
+            self.announce(options["streams"])
+        self.send_bodies()
+
+    def send_bodies(self):
+        for stream, body in list(self.bodies.items()):
+            while body:
+                count = min(len(body), self.http.local_flow_control_window(stream), self.http.max_outbound_frame_size)
+                if count <= 0:
+                    break
+                self.http.send_data(stream, bytes(body[:count]), end_stream=count == len(body))
+                del body[:count]
+            if not body:
+                del self.bodies[stream]
         self.flush()
 
     def refuse(self, stream):
