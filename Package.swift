@@ -29,7 +29,7 @@ let package = Package(
     name: "livepush",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "livepush", targets: ["livepush"])
+        .executable(name: "livepush", targets: ["livepush"]),
     ],
     targets: [
         .systemLibrary(
@@ -55,6 +55,7 @@ let package = Package(
         module("Metrics", []),
         module("EventLoop", ["CLibevent"]),
         module("VerbatimJSON", []),
+        module("ContentSchema", ["VerbatimJSON"]),
         module("HTTPServer", ["EventLoop", "Logging", "CHTTPParser", "CLibevent"]),
         module("PostgresClient", ["EventLoop", "Logging", "CLibpq", "CLibevent"]),
         module("LiveActivity", ["VerbatimJSON", "COpenSSL"]),
@@ -123,6 +124,7 @@ let package = Package(
         tests("Metrics", []),
         tests("EventLoop", ["TestSupport"]),
         tests("VerbatimJSON", []),
+        tests("ContentSchema", ["VerbatimJSON"]),
         tests("HTTPServer", ["EventLoop", "TestSupport"]),
         tests("PostgresClient", ["EventLoop", "TestSupport"]),
         tests("LiveActivity", ["VerbatimJSON"]),
