@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// Every target: an async method of a non-Sendable class runs in its caller's isolation, so that the parts of a lane
@@ -25,11 +26,24 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     )
 }
 
+/// Where the running toolchain keeps SwiftParser and SwiftSyntax: beside the library that this manifest is linked to.
+let parserLibraries: String = {
+    let library = "/pm/ManifestAPI/libPackageDescription."
+    // Not String(contentsOfFile:), which ends where the first read of such a file does.
+    let maps = try? FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd()
+    for line in String(decoding: maps ?? Data(), as: UTF8.self).split(separator: "\n") {
+        guard let start = line.firstIndex(of: "/"), let end = line.range(of: library) else { continue }
+        return line[start..<end.lowerBound] + "/host"
+    }
+    return ""
+}()
+
 let package = Package(
     name: "livepush",
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "livepush", targets: ["livepush"]),
+        .executable(name: "livepush-schema-reader", targets: ["livepush-schema-reader"]),
     ],
     targets: [
         .systemLibrary(
@@ -112,6 +126,20 @@ let package = Package(
             // A server needs no Swift then; and calls into the standard library do not go by way of a table, which is
             // 4 % of the gateway's time.
             linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))],
+        ),
+
+        // Reads Swift source; a program of its own, so that `livepush` needs no library of the toolchain.
+        .executableTarget(
+            name: "livepush-schema-reader",
+            dependencies: ["ContentSchema"],
+            swiftSettings: settings + [.unsafeFlags(["-I", parserLibraries])],
+            linkerSettings: [
+                .unsafeFlags(["-L", parserLibraries, "-Xlinker", "-rpath", "-Xlinker", parserLibraries]),
+                .linkedLibrary("SwiftParser"),
+                .linkedLibrary("SwiftParserDiagnostics"),
+                .linkedLibrary("SwiftDiagnostics"),
+                .linkedLibrary("SwiftSyntax"),
+            ],
         ),
 
         .target(
