@@ -80,8 +80,8 @@ let package = Package(
         module(
             "Gateway",
             [
-                "APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "Metrics", "VerbatimJSON", "COpenSSL",
-                "CZlib",
+                "APNs", "PostgresClient", "ContentSchema", "LiveActivity", "EventLoop", "Logging", "Metrics",
+                "VerbatimJSON", "COpenSSL", "CZlib",
             ]
         ),
         module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
@@ -99,8 +99,8 @@ let package = Package(
         .executableTarget(
             name: "livepush",
             dependencies: [
-                "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
-                "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
+                "APNs", "APNsSimulator", "ClientAPI", "ContentSchema", "EventLoop", "Gateway", "HTTPServer",
+                "LiveActivity", "Logging", "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
             exclude: ["Schema/queries.md"],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
@@ -119,6 +119,7 @@ let package = Package(
                 .embedInCode("Schema/0012_suspects.sql"),
                 .embedInCode("Schema/0013_claim_answer.sql"),
                 .embedInCode("Schema/0014_waiting_alerts.sql"),
+                .embedInCode("Schema/0015_content_schema.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],
@@ -163,7 +164,10 @@ let package = Package(
         ),
         tests(
             "Gateway",
-            ["APNs", "LiveActivity", "Metrics", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"],
+            [
+                "APNs", "ContentSchema", "LiveActivity", "Metrics", "PostgresClient", "EventLoop", "TestSupport",
+                "VerbatimJSON",
+            ],
         ),
         tests(
             "TencentIM",

@@ -3,16 +3,16 @@ import SwiftSyntax
 /// All types that some files declare, and the rules by which a name finds one.
 final class DeclarationTable {
     private let conditions: CompilationConditions
-    private let problems: SourceProblems
     private var top: [String: TypeDeclaration] = [:]
+    /// Look-ups that are under way inside of each other.
+    private var lookups = 0
     /// In the order of the source.
     private(set) var all: [TypeDeclaration] = []
     /// Conditions around whole declarations that could not be decided.
     private(set) var undecided: [(condition: ExprSyntax, file: SourceFile)] = []
 
-    init(files: [SourceFile], conditions: CompilationConditions, problems: SourceProblems) {
+    init(files: [SourceFile], conditions: CompilationConditions) {
         self.conditions = conditions
-        self.problems = problems
         var extensions: [(ExtensionDeclSyntax, SourceFile)] = []
         for file in files {
             for declaration in self.topLevel(file.syntax.statements, in: file) {
@@ -81,11 +81,8 @@ final class DeclarationTable {
         if let parent {
             if parent.nested[type.name] == nil { parent.nested[type.name] = type }
         } else if let other = self.top[type.name] {
-            self.problems.error(
-                "\(type.name) is declared twice; the other one is in \(other.file.name)",
-                at: declaration,
-                in: file
-            )
+            // Private ones of several files; a problem only for whoever means one of them.
+            other.namesake = type
         } else {
             self.top[type.name] = type
         }
@@ -148,6 +145,10 @@ final class DeclarationTable {
 
     /// The declaration that a name, dots included, means inside a type, typealiases as such.
     func declaration(named name: String, from scope: TypeDeclaration?) -> TypeDeclaration? {
+        // A typealias that leads to itself never ends.
+        guard self.lookups < 32 else { return nil }
+        self.lookups += 1
+        defer { self.lookups -= 1 }
         let parts = name.split(separator: ".").map { part in
             part.hasPrefix("`") ? String(part.dropFirst().dropLast()) : String(part)
         }

@@ -152,6 +152,13 @@ final class SchemaBuilder {
     ) -> ContentType? {
         let name = declaration.qualifiedName
         guard self.started.insert(name).inserted else { return .named(name) }
+        if let namesake = declaration.namesake {
+            self.problems.error(
+                "\(name) is declared in \(namesake.file.name) as well",
+                at: declaration.node,
+                in: declaration.file
+            )
+        }
         if let definition = self.definition(of: declaration, usedAt: node, in: file) {
             self.types[name] = definition
         }
@@ -196,6 +203,13 @@ final class SchemaBuilder {
                 "@\(name) may change how \(type.name) is decoded, which cannot be read",
                 at: attribute,
                 in: type.file,
+            )
+        }
+        if let macro = type.members.first(where: { $0.is(MacroExpansionDeclSyntax.self) }) {
+            self.problems.error(
+                "a macro may add members to \(type.name), which cannot be read",
+                at: macro,
+                in: type.file
             )
         }
         for undecided in type.undecided {

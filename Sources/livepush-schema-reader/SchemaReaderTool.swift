@@ -63,7 +63,7 @@ struct SchemaReaderTool {
         let faults = files.compactMap { $0.syntaxError() }
         guard faults.isEmpty else { return self.fail(faults.map(\.description).joined(separator: "\n")) }
         let problems = SourceProblems()
-        let table = DeclarationTable(files: files, conditions: conditions, problems: problems)
+        let table = DeclarationTable(files: files, conditions: conditions)
         let candidates = table.all.filter { type in
             if case .structure = type.kind {
                 table.conformances(of: type).contains("ActivityAttributes")

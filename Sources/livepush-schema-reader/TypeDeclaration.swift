@@ -26,6 +26,8 @@ final class TypeDeclaration {
     /// What stands behind the colon, extensions' included.
     var inherited: [(type: TypeSyntax, file: SourceFile)] = []
     var nested: [String: TypeDeclaration] = [:]
+    /// Another one of the same name in another file.
+    var namesake: TypeDeclaration?
     /// Conditions around members that could not be decided.
     var undecided: [(condition: ExprSyntax, file: SourceFile)] = []
 

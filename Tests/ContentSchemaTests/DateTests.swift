@@ -84,27 +84,4 @@ struct DateTests {
                 """
         )
     }
-
-    @Test("Without a schema, members whose name and value speak of a date are found")
-    func dateLikeMembers() throws {
-        let text = """
-            {"endTime": 1796007172, "end_time": 1796007172123, "arrivalAt": [1796007172], "count": 1796007172,
-             "format": 1796007172, "eta": 817699972, "note": "2026-11-30T02:52:52Z", "title": "2026-11-30 wins",
-             "nested": {"departure-date": 817699972000}, "date": "soon", "startedAt": null}
-            """
-        let found = DateLikeMember.find(
-            in: try JSONDocument(parsing: Array(text.utf8)).root,
-            root: "content-state",
-            now: ActivitySchema.now,
-        )
-        #expect(
-            found.map { "\($0.path) \($0.form) \($0.right)" } == [
-                "content-state.endTime Unix seconds 817699972",
-                "content-state.end_time Unix milliseconds 817699972.123",
-                "content-state.arrivalAt[0] Unix seconds 817699972",
-                "content-state.note ISO 8601 text 817699972",
-                "content-state.nested.departure-date milliseconds since 2001 817699972",
-            ]
-        )
-    }
 }

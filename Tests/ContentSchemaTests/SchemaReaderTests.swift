@@ -307,6 +307,8 @@ struct SchemaReaderTests {
                 "4:54: error: this raw value cannot be read"
             ),
             ("state", "var x: Int = ", "error: this is not Swift: expected expression in variable"),
+            ("state", "var x: Loop; typealias Loop = Loop.Deep", "4:39: error: the type Loop.Deep is not declared"),
+            ("state", "#members", "4:9: error: a macro may add members to ContentState"),
             ("file", "@Observable", "1:1: error: @Observable may change how A is decoded"),
             (
                 "file", "extension A.ContentState { init(from decoder: Decoder) throws { } }",
@@ -349,6 +351,24 @@ struct SchemaReaderTests {
                 == "File.swift:1:32: warning: ContentState is taken for Codable because of AppState, whose declaration was not read\n"
         )
         #expect(try ActivitySchema(parsing: Array(outcome.output.utf8)).types["Team"] != nil)
+    }
+
+    @Test("A name that two files declare is a problem only where it is used")
+    func namesakes() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "livepush-\(UUID().uuidString).swift")
+        try "private struct Row: Codable, Hashable {}".write(to: file, atomically: false, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let source = """
+            private struct Row: Codable, Hashable { let n: Int }
+            struct A: ActivityAttributes { struct ContentState: Codable, Hashable { var row: Int } }
+            """
+        #expect(try SchemaReader.read(source, [file.path]).status == 0)
+        let used = try SchemaReader.read(source.replacingOccurrences(of: "row: Int", with: "row: Row"), [file.path])
+        #expect(used.status == 1)
+        #expect(
+            used.errors.hasPrefix("File.swift:1:1: error: Row is declared in \(file.path) as well"),
+            "\(used.errors)"
+        )
     }
 
     @Test("The command line is explained, and a file that is not there named")
