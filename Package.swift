@@ -171,7 +171,10 @@ let package = Package(
         ),
         tests(
             "TencentIM",
-            ["EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]
+            [
+                "ContentSchema", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport",
+                "VerbatimJSON",
+            ],
         ),
         tests(
             "ClientAPI",

@@ -13,6 +13,8 @@ struct ContentChecker {
     private enum PathElement {
         case member(String)
         case element(Int)
+        /// A key of a dictionary: the sender's text, not the type's.
+        case key(String)
     }
 
     init(schema: ActivitySchema, value: JSONValue, root: String, now: Int64) {
@@ -127,7 +129,7 @@ struct ContentChecker {
             switch names {
             case .any: break
             case .integers where Int(name) == nil:
-                self.inside(.member(name)) { $0.fault(.wrongType, "the key is an Int", found: "\"\(name)\"") }
+                self.inside(.key(name)) { $0.fault(.wrongType, "the key is an Int", found: "\"\(name)\"") }
             case .integers: break
             case .values(let values, let enumName):
                 let isKnown = values.contains { known in
@@ -138,12 +140,12 @@ struct ContentChecker {
                     }
                 }
                 if !isKnown {
-                    self.inside(.member(name)) { checker in
+                    self.inside(.key(name)) { checker in
                         checker.fault(.invalid, "the key is one of \(enumName)", found: "\"\(name)\"")
                     }
                 }
             }
-            self.inside(.member(name)) { $0.check(member, content) }
+            self.inside(.key(name)) { $0.check(member, content) }
         }
     }
 
@@ -248,7 +250,8 @@ struct ContentChecker {
         let bytes = value.verbatim
         self.verdict.misreadDates.append(
             MisreadDate(
-                path: self.pathText,
+                path: self.pathText(),
+                place: self.pathText(hidesKeys: true),
                 form: form,
                 found: text,
                 right: right,
@@ -336,13 +339,20 @@ struct ContentChecker {
     ) {
         guard self.verdict.faults.count < ContentVerdict.maximumFaults else { return }
         self.verdict.faults.append(
-            ContentFault(kind: kind, path: self.pathText, problem: problem, found: found, likelyDate: likelyDate)
+            ContentFault(
+                kind: kind,
+                path: self.pathText(),
+                place: self.pathText(hidesKeys: true),
+                problem: problem,
+                found: found,
+                likelyDate: likelyDate,
+            )
         )
     }
 
     private mutating func unknown(_ key: String) {
         guard self.verdict.unknownMembers.count < ContentVerdict.maximumFaults else { return }
-        self.inside(.member(key)) { $0.verdict.unknownMembers.append($0.pathText) }
+        self.inside(.member(key)) { $0.verdict.unknownMembers.append($0.pathText()) }
     }
 
     /// What a value is, in a few words.
@@ -370,22 +380,25 @@ struct ContentChecker {
         self.path.removeLast()
     }
 
-    private var pathText: String {
+    /// - Parameter hidesKeys: whether `{}` stands for each key of a dictionary.
+    private func pathText(hidesKeys: Bool = false) -> String {
         var text = self.root
         for element in self.path {
             switch element {
             case .element(let index): text += "[\(index)]"
-            case .member(let key):
-                let isPlain =
-                    !key.isEmpty
-                    && key.utf8.allSatisfy { byte in
-                        byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
-                            || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
-                            || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
-                    }
-                text += isPlain ? ".\(key)" : "[\"\(key)\"]"
+            case .key where hidesKeys: text += "{}"
+            case .member(let key), .key(let key): text += Self.isPlain(key) ? ".\(key)" : "[\"\(key)\"]"
             }
         }
         return text
+    }
+
+    private static func isPlain(_ key: String) -> Bool {
+        !key.isEmpty
+            && key.utf8.allSatisfy { byte in
+                byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
+                    || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
+                    || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+            }
     }
 }

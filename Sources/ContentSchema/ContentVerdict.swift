@@ -57,6 +57,8 @@ public struct ContentFault: Error, Sendable, Equatable, CustomStringConvertible 
     public let kind: Kind
     /// The place, such as `content-state.scores[2].points`. Keys of dictionaries in it come from the sender.
     public let path: String
+    /// The same with `{}` in place of such keys.
+    public let place: String
     /// What the type wants, without anything that the sender wrote.
     public let problem: String
     /// What is there instead, shortened; nil if nothing is.
@@ -66,12 +68,12 @@ public struct ContentFault: Error, Sendable, Equatable, CustomStringConvertible 
 
     /// The place and the problem: fit for a record that must not hold content.
     public var summary: String {
-        "\(self.path): \(self.problem)"
+        "\(self.place): \(self.problem)"
     }
 
     /// Place, problem, what was found, and what would be right if that is known.
     public var description: String {
-        var text = self.summary
+        var text = "\(self.path): \(self.problem)"
         if let found = self.found { text += ", got \(found)" }
         if let likelyDate = self.likelyDate { text += "; for that date send \(likelyDate)" }
         return text
@@ -90,8 +92,10 @@ public struct MisreadDate: Sendable, Equatable, CustomStringConvertible {
         case milliseconds = "milliseconds since 2001"
     }
 
-    /// The place, such as `content-state.eta`.
+    /// The place, such as `content-state.eta`. Keys of dictionaries in it come from the sender.
     public let path: String
+    /// The same with `{}` in place of such keys.
+    public let place: String
     /// What the number looks like.
     public let form: Form
     /// The number as it is written.
@@ -103,7 +107,12 @@ public struct MisreadDate: Sendable, Equatable, CustomStringConvertible {
 
     /// The place and the problem: fit for a record that must not hold content.
     public var summary: String {
-        "\(self.path): a Date counts seconds since 2001-01-01T00:00:00Z, and this number looks like \(self.form.rawValue)"
+        "\(self.place): \(self.problem)"
+    }
+
+    /// What is the matter, without anything that the sender wrote.
+    public var problem: String {
+        "a Date counts seconds since 2001-01-01T00:00:00Z, and this number looks like \(self.form.rawValue)"
     }
 
     /// Place, problem, what was found and what would be right.

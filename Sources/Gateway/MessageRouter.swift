@@ -11,6 +11,8 @@ import PostgresClient
 final class MessageRouter: MessageGateway {
     /// Most messages in one transaction.
     private static let batchSize = 500
+    /// Most recipients whose registrations are looked up before a message is stored.
+    private static let reviewLimit = 500
 
     private let store: DeliveryStore
     private let accounts: AccountStore
@@ -85,6 +87,19 @@ final class MessageRouter: MessageGateway {
 
     func now() -> UnixTime {
         instance.time(at: .now) ?? .systemClock
+    }
+
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
+        guard let activity = order.activity, order.suppression == nil,
+            let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
+        else { return nil }
+        let now = now().seconds
+        if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
+        guard order.recipients.count <= MessageRouter.reviewLimit else { return nil }
+        let phones = try await asking { () throws(PostgresError) in
+            try await store.phoneVersions(of: activity, to: order.recipients, in: order.sdkAppID)
+        }
+        return ContentReview(activity.content, for: phones, by: schemas, now: now)
     }
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {

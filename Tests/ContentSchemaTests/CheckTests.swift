@@ -87,6 +87,7 @@ struct CheckTests {
                 #"content-state.b["k y"]: Phase is one of "on", "off", got the text "secret""#,
             ]
         )
+        #expect(verdict.faults.last?.summary == #"content-state.b{}: Phase is one of "on", "off""#)
         #expect(verdict.faults.allSatisfy { !$0.summary.contains("secret") })
         #expect(verdict.faults[1].kind == .invalid)
     }

@@ -45,8 +45,7 @@ struct ContentSchemaDirectoryTests {
             let id = StoreDatabase.sdkAppID
             let directory = ContentSchemaDirectory(logger: Logger(minimumLevel: .error) { _ in })
             try await directory.reload(from: database.pool)
-            #expect(directory.versions(of: id, attributesType: "A").isEmpty)
-            #expect(directory.rules(of: id) == ContentRules(policy: .reject, convertsDates: false))
+            #expect(directory.schemas(of: id) == nil)
 
             try database.sql(
                 """
@@ -56,13 +55,14 @@ struct ContentSchemaDirectoryTests {
                 """
             )
             try await directory.reload(from: database.pool)
-            #expect(directory.rules(of: id) == ContentRules(policy: .fallback, convertsDates: true))
-            #expect(directory.schema(of: id, attributesType: "A", appVersion: "1.5")?.version == 1)
-            #expect(directory.schema(of: id, attributesType: "A", appVersion: "2.5")?.version == 2)
+            let first = try #require(directory.schemas(of: id))
+            #expect(first.rules == ContentRules(policy: .fallback, convertsDates: true))
+            #expect(first.schema(attributesType: "A", appVersion: "1.5")?.version == 1)
+            #expect(first.schema(attributesType: "A", appVersion: "2.5")?.version == 2)
             // A phone that told no type, of an app that has only one.
-            #expect(directory.schema(of: id, attributesType: nil, appVersion: nil)?.version == 2)
-            #expect(directory.schema(of: id, attributesType: "B", appVersion: nil) == nil)
-            #expect(directory.schema(of: id + 1, attributesType: "A", appVersion: nil) == nil)
+            #expect(first.schema(attributesType: nil, appVersion: nil)?.version == 2)
+            #expect(first.schema(attributesType: "B", appVersion: nil) == nil)
+            #expect(directory.schemas(of: id + 1) == nil)
 
             try database.sql(
                 """
@@ -72,9 +72,10 @@ struct ContentSchemaDirectoryTests {
                 """
             )
             try await directory.reload(from: database.pool)
-            #expect(directory.schema(of: id, attributesType: "A", appVersion: "2.5")?.version == 1)
-            #expect(directory.versions(of: id, attributesType: "B").map(\.version) == [1])
-            #expect(directory.versions(of: id, attributesType: nil).isEmpty)
+            let second = try #require(directory.schemas(of: id))
+            #expect(second.schema(attributesType: "A", appVersion: "2.5")?.version == 1)
+            #expect(second.schema(attributesType: "B", appVersion: "2.5")?.version == 1)
+            #expect(second.schema(attributesType: nil, appVersion: nil) == nil)
 
             // The same number again, with another content.
             try database.sql(
@@ -85,7 +86,7 @@ struct ContentSchemaDirectoryTests {
                 """
             )
             try await directory.reload(from: database.pool)
-            let again = try #require(directory.schema(of: id, attributesType: "B", appVersion: nil))
+            let again = try #require(directory.schemas(of: id)?.schema(attributesType: "B", appVersion: nil))
             #expect(again.schema.types["A"] == .structure([ContentField(key: "other", type: .scalar(.int))]))
             try database.sql("UPDATE app SET schema_policy = DEFAULT, schema_converts_dates = DEFAULT")
         }

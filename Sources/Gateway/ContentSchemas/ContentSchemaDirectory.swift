@@ -1,16 +1,15 @@
 import ContentSchema
-public import Logging
-public import PostgresClient
+import Logging
+import PostgresClient
 import Synchronization
 
-/// The schemas of all apps and what to do by them, as last read from PostgreSQL. One for the process, shared by its lanes.
-public final class ContentSchemaDirectory: Sendable {
+/// The schemas of all apps and what to do by them, as last read from PostgreSQL. One for the process.
+final class ContentSchemaDirectory: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
     private struct State {
-        var rules: [Int64: ContentRules] = [:]
-        var schemas: [Int64: [String: [StoredSchema]]] = [:]
+        var apps: [Int64: ContentSchemas] = [:]
         /// Rows are added and removed, never changed: one that was read is not read again.
         var read: [Row: StoredSchema] = [:]
         var complaints: Set<Row> = []
@@ -25,39 +24,17 @@ public final class ContentSchemaDirectory: Sendable {
     }
 
     /// - Parameter logger: hears of a schema that this release cannot read, once.
-    public init(logger: Logger) {
+    init(logger: Logger) {
         self.logger = logger
     }
 
-    /// What an app wants done; the default for an app that is not known.
-    public func rules(of sdkAppID: Int64) -> ContentRules {
-        self.state.withLock { $0.rules[sdkAppID] ?? ContentRules() }
-    }
-
-    /// All versions of a type, oldest first; empty: there is nothing to check by.
-    ///
-    /// - Parameter attributesType: as the phone registered it; nil, from a phone that did not tell, means the app's only type
-    ///   where it has one only.
-    public func versions(of sdkAppID: Int64, attributesType: String?) -> [StoredSchema] {
-        self.state.withLock { state in
-            guard let types = state.schemas[sdkAppID] else { return [] }
-            if let attributesType { return types[attributesType] ?? [] }
-            return types.count == 1 ? types.values.first ?? [] : []
-        }
-    }
-
-    /// The version that a device's app has; nil: there is nothing to check by.
-    ///
-    /// - Parameters:
-    ///   - attributesType: as for `versions`.
-    ///   - appVersion: as the phone registered it; one that is no version counts as not known.
-    public func schema(of sdkAppID: Int64, attributesType: String?, appVersion: String?) -> StoredSchema? {
-        let versions = self.versions(of: sdkAppID, attributesType: attributesType)
-        return versions.isEmpty ? nil : versions.version(for: appVersion.flatMap { AppVersion($0) })
+    /// What the phones of an app decode; nil: it has no schema, so that nothing is checked.
+    func schemas(of sdkAppID: Int64) -> ContentSchemas? {
+        self.state.withLock { $0.apps[sdkAppID] }
     }
 
     /// Reads what changed. A schema that cannot be read is left out and logged once.
-    public func reload(from pool: PostgresPool) async throws(PostgresError) {
+    func reload(from pool: PostgresPool) async throws(PostgresError) {
         let results = try await pool.run([
             PostgresStatement("SELECT sdk_app_id, schema_policy, schema_converts_dates FROM app"),
             PostgresStatement(
@@ -70,9 +47,10 @@ public final class ContentSchemaDirectory: Sendable {
         let before = self.state.withLock { $0 }
         var after = State()
         after.complaints = before.complaints
+        var rules: [Int64: ContentRules] = [:]
         for row in results[0].rows {
             let policy = ContentRules.Policy(rawValue: try row.text(1)) ?? .reject
-            after.rules[try row.integer(0)] = ContentRules(policy: policy, convertsDates: try row.boolean(2))
+            rules[try row.integer(0)] = ContentRules(policy: policy, convertsDates: try row.boolean(2))
         }
         var listed: [(row: Row, fromAppVersion: String?)] = []
         for row in results[1].rows {
@@ -86,10 +64,14 @@ public final class ContentSchemaDirectory: Sendable {
         }
         let unread = listed.filter { before.read[$0.row] == nil && !before.complaints.contains($0.row) }.map(\.row)
         let models = try await self.models(of: unread, from: pool)
+        var types: [Int64: [String: [StoredSchema]]] = [:]
         for (row, fromAppVersion) in listed {
             guard let schema = before.read[row] ?? self.read(row, fromAppVersion, models[row], &after) else { continue }
             after.read[row] = schema
-            after.schemas[row.sdkAppID, default: [:]][row.attributesType, default: []].append(schema)
+            types[row.sdkAppID, default: [:]][row.attributesType, default: []].append(schema)
+        }
+        for (sdkAppID, types) in types {
+            after.apps[sdkAppID] = ContentSchemas(rules: rules[sdkAppID] ?? ContentRules(), types: types)
         }
         self.state.withLock { [after] in $0 = after }
     }
