@@ -1,7 +1,7 @@
 import ContentSchema
 import Testing
 
-@Suite("Schemas as JSON", .timeLimit(.minutes(1)))
+@Suite("Schemas as JSON", .timeLimit(.minutes(5)))
 struct ActivitySchemaTests {
     private static let valid = #"""
         {"format": 1, "attributesType": "A", "attributes": "A", "contentState": "A.S", "types": {

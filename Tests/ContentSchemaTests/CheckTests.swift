@@ -2,7 +2,7 @@ import ContentSchema
 import Testing
 import VerbatimJSON
 
-@Suite("Checks", .timeLimit(.minutes(1)))
+@Suite("Checks", .timeLimit(.minutes(5)))
 struct CheckTests {
     @Test("C61: a missing member is named, and one that the type does not have")
     func missingAndUnknown() throws {

@@ -2,7 +2,7 @@ import ContentSchema
 import Testing
 import VerbatimJSON
 
-@Suite("Dates", .timeLimit(.minutes(1)))
+@Suite("Dates", .timeLimit(.minutes(5)))
 struct DateTests {
     private func verdict(_ value: String, _ type: String = "Date?") throws -> ContentVerdict {
         try ActivitySchema(fields: #"[{"key": "endTime", "type": "\#(type)"}]"#).check(#"{"endTime": \#(value)}"#)

@@ -1,7 +1,7 @@
 import ContentSchema
 import Testing
 
-@Suite("Differences between versions", .timeLimit(.minutes(1)))
+@Suite("Differences between versions", .timeLimit(.minutes(5)))
 struct SchemaDifferenceTests {
     private static let types = """
         "Phase": {"rawType": "String", "rawValues": ["on", "off"]},

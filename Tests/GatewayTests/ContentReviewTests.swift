@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Review of content by schemas", .timeLimit(.minutes(1)))
+@Suite("Review of content by schemas", .timeLimit(.minutes(5)))
 struct ContentReviewTests {
     private static func schema(
         _ fields: String,

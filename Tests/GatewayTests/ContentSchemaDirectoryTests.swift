@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Content schemas", .timeLimit(.minutes(1)))
+@Suite("Content schemas", .timeLimit(.minutes(5)))
 struct ContentSchemaDirectoryTests {
     private static func model(_ key: String) -> String {
         """

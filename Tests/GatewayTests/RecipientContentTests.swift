@@ -5,7 +5,7 @@ import VerbatimJSON
 
 @testable import Gateway
 
-@Suite("Deliveries of content that a phone cannot decode", .timeLimit(.minutes(1)))
+@Suite("Deliveries of content that a phone cannot decode", .timeLimit(.minutes(5)))
 struct RecipientContentTests {
     /// The outcome for a phone whose app wants `step` to be a text, or a Date.
     private static func checked(

@@ -32,7 +32,7 @@ struct ReadmeSession {
             "certificate add",
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
-            "simulator", "payload update", "payload date", "bench",
+            "simulator", "payload update", "payload date", "schema import", "schema add", "bench",
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]
