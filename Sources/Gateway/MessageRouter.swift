@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Glibc
+import LiveActivity
 import Logging
 import PostgresClient
 
@@ -23,6 +24,7 @@ final class MessageRouter: MessageGateway {
     private let counters: DeliveryCounters
     private let logger: Logger
 
+    private let phoneVersions: PhoneVersionQueue
     private var waiting: [Waiting] = []
     private let signal = Signal()
     private var isClosed = false
@@ -44,6 +46,7 @@ final class MessageRouter: MessageGateway {
         logger: Logger,
     ) {
         self.store = store
+        self.phoneVersions = PhoneVersionQueue(store: store)
         self.accounts = accounts
         self.engine = engine
         self.instance = instance
@@ -61,6 +64,7 @@ final class MessageRouter: MessageGateway {
             _ = isolation
             await withTaskExecutorPreference(loop) { await self.storeWaiting() }
         }
+        phoneVersions.start(on: loop)
     }
 
     /// Refuses what waits and lets the task end.
@@ -72,6 +76,7 @@ final class MessageRouter: MessageGateway {
             entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
         }
         signal.set()
+        phoneVersions.close()
     }
 
     // MARK: - MessageGateway
@@ -96,9 +101,13 @@ final class MessageRouter: MessageGateway {
         let now = now().seconds
         if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
         guard order.recipients.count <= MessageRouter.reviewLimit else { return nil }
-        let phones = try await asking { () throws(PostgresError) in
-            try await store.phoneVersions(of: activity, to: order.recipients, in: order.sdkAppID)
-        }
+        let question = DeliveryStore.PhoneQuestion(
+            sdkAppID: order.sdkAppID,
+            laID: activity.laID,
+            life: ActivityLife.duration(for: activity.content.event),
+            accounts: order.recipients,
+        )
+        let phones = try await asking { () throws(PostgresError) in try await phoneVersions.answer(question) }
         return ContentReview(activity.content, for: phones, by: schemas, now: now)
     }
 

@@ -26,6 +26,7 @@ extension ChatMessage.Prepared {
             }
         }
         warnings += told
+        order.fitsAll = review.fitsAll
     }
 
     private static func path(of notice: ContentNotice) -> String {

@@ -127,7 +127,7 @@ struct ContentReviewTests {
         let now = Fixture.accepted.seconds
         let review = ContentReview(ofFlawless: Self.content(state), by: try Self.schemas(), now: now)
         #expect(review?.warnings.map(\.place) == unknown)
-        if let review { #expect(review.isBySchema && review.refusal == nil) }
+        if let review { #expect(review.isBySchema && review.refusal == nil && review.fitsAll != nil) }
         let phones = [Self.phone("1.0"), Self.phone("2.0")]
         let found = Self.review(state, phones, by: try Self.schemas())
         if let unknown { #expect(found.warnings.map(\.place) == unknown) }

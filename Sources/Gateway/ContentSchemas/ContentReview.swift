@@ -26,6 +26,8 @@ public struct ContentReview: Sendable, Equatable {
     public var warnings: [ContentNotice] = []
     /// Whether a schema had a say: then nobody need guess which numbers are dates.
     public var isBySchema = false
+    /// Schemas all versions of which take the content as it is; nil: it is checked for each phone when it is sent.
+    public var fitsAll: ContentSchemas?
 
     /// Reviews content for the phones that will get it. It is refused where the policy is to reject, phones were found,
     /// and every one of them has a version that it does not fit.
@@ -92,6 +94,7 @@ public struct ContentReview: Sendable, Equatable {
             }
         }
         self.isBySchema = true
+        self.fitsAll = schemas
         self.warnings = Self.unknownMembers(of: checks)
     }
 

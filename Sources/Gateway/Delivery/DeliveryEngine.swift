@@ -354,7 +354,7 @@ final class DeliveryEngine {
             await claimSignal.wait()
             while let batch = claims.takeDistinct(limit: DeliveryEngine.batchSize, by: \.activityKey), !batch.isEmpty {
                 await query(batch) { engine, tasks throws(PostgresError) in
-                    let checksContent = tasks.contains { $0.message.underWay.application.contentSchemas != nil }
+                    let checksContent = tasks.contains { $0.uncheckedSchemas != nil }
                     let found = try await engine.store.claim(
                         tasks.compactMap(\.claim),
                         pacing: engine.pacing,

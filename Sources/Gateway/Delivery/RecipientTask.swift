@@ -73,13 +73,22 @@ final class RecipientTask {
 // MARK: - The check of the content
 
 extension RecipientTask {
+    /// By what its content is still to be checked; nil: by nothing.
+    var uncheckedSchemas: ContentSchemas? {
+        guard let schemas = message.underWay.application.contentSchemas, schemas != message.underWay.order.fitsAll
+        else {
+            return nil
+        }
+        return schemas
+    }
+
     /// What was claimed, with what the check by a schema changes for each phone.
     ///
     /// - Parameter now: tells dates from dates.
     func checkingContent(of found: [ClaimedActivity], at now: UnixTime) -> [ClaimedActivity] {
-        guard let schemas = message.underWay.application.contentSchemas,
-            let content = message.underWay.order.activity?.content
-        else { return found }
+        guard let schemas = uncheckedSchemas, let content = message.underWay.order.activity?.content else {
+            return found
+        }
         return found.map { activity in
             guard activity.verdict == .claimed else { return activity }
             var checked = activity
