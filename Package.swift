@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import Foundation
 import PackageDescription
 
 /// Every target: an async method of a non-Sendable class runs in its caller's isolation, so that the parts of a lane
@@ -25,11 +26,24 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
     )
 }
 
+/// Where the running toolchain keeps SwiftParser and SwiftSyntax: beside the library that this manifest is linked to.
+let parserLibraries: String = {
+    let library = "/pm/ManifestAPI/libPackageDescription."
+    // Not String(contentsOfFile:), which ends where the first read of such a file does.
+    let maps = try? FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd()
+    for line in String(decoding: maps ?? Data(), as: UTF8.self).split(separator: "\n") {
+        guard let start = line.firstIndex(of: "/"), let end = line.range(of: library) else { continue }
+        return line[start..<end.lowerBound] + "/host"
+    }
+    return ""
+}()
+
 let package = Package(
     name: "livepush",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "livepush", targets: ["livepush"])
+        .executable(name: "livepush", targets: ["livepush"]),
+        .executable(name: "livepush-schema-reader", targets: ["livepush-schema-reader"]),
     ],
     targets: [
         .systemLibrary(
@@ -55,6 +69,7 @@ let package = Package(
         module("Metrics", []),
         module("EventLoop", ["CLibevent"]),
         module("VerbatimJSON", []),
+        module("ContentSchema", ["VerbatimJSON"]),
         module("HTTPServer", ["EventLoop", "Logging", "CHTTPParser", "CLibevent"]),
         module("PostgresClient", ["EventLoop", "Logging", "CLibpq", "CLibevent"]),
         module("LiveActivity", ["VerbatimJSON", "COpenSSL"]),
@@ -65,8 +80,8 @@ let package = Package(
         module(
             "Gateway",
             [
-                "APNs", "PostgresClient", "LiveActivity", "EventLoop", "Logging", "Metrics", "VerbatimJSON", "COpenSSL",
-                "CZlib",
+                "APNs", "PostgresClient", "ContentSchema", "LiveActivity", "EventLoop", "Logging", "Metrics",
+                "VerbatimJSON", "COpenSSL", "CZlib",
             ]
         ),
         module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
@@ -84,8 +99,8 @@ let package = Package(
         .executableTarget(
             name: "livepush",
             dependencies: [
-                "APNs", "APNsSimulator", "ClientAPI", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging",
-                "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
+                "APNs", "APNsSimulator", "ClientAPI", "ContentSchema", "EventLoop", "Gateway", "HTTPServer",
+                "LiveActivity", "Logging", "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
             ],
             exclude: ["Schema/queries.md"],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
@@ -104,6 +119,7 @@ let package = Package(
                 .embedInCode("Schema/0012_suspects.sql"),
                 .embedInCode("Schema/0013_claim_answer.sql"),
                 .embedInCode("Schema/0014_waiting_alerts.sql"),
+                .embedInCode("Schema/0015_content_schema.sql"),
                 .embedInCode("Schema/0017_channels.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
@@ -112,6 +128,20 @@ let package = Package(
             // A server needs no Swift then; and calls into the standard library do not go by way of a table, which is
             // 4 % of the gateway's time.
             linkerSettings: [.unsafeFlags(["-static-stdlib"], .when(platforms: [.linux], configuration: .release))],
+        ),
+
+        // Reads Swift source; a program of its own, so that `livepush` needs no library of the toolchain.
+        .executableTarget(
+            name: "livepush-schema-reader",
+            dependencies: ["ContentSchema"],
+            swiftSettings: settings + [.unsafeFlags(["-I", parserLibraries])],
+            linkerSettings: [
+                .unsafeFlags(["-L", parserLibraries, "-Xlinker", "-rpath", "-Xlinker", parserLibraries]),
+                .linkedLibrary("SwiftParser"),
+                .linkedLibrary("SwiftParserDiagnostics"),
+                .linkedLibrary("SwiftDiagnostics"),
+                .linkedLibrary("SwiftSyntax"),
+            ],
         ),
 
         .target(
@@ -124,6 +154,7 @@ let package = Package(
         tests("Metrics", []),
         tests("EventLoop", ["TestSupport"]),
         tests("VerbatimJSON", []),
+        tests("ContentSchema", ["VerbatimJSON"]),
         tests("HTTPServer", ["EventLoop", "TestSupport"]),
         tests("PostgresClient", ["EventLoop", "TestSupport"]),
         tests("LiveActivity", ["VerbatimJSON"]),
@@ -134,11 +165,17 @@ let package = Package(
         ),
         tests(
             "Gateway",
-            ["APNs", "LiveActivity", "Metrics", "PostgresClient", "EventLoop", "TestSupport", "VerbatimJSON"],
+            [
+                "APNs", "ContentSchema", "LiveActivity", "Metrics", "PostgresClient", "EventLoop", "TestSupport",
+                "VerbatimJSON",
+            ],
         ),
         tests(
             "TencentIM",
-            ["EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport", "VerbatimJSON"]
+            [
+                "ContentSchema", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport",
+                "VerbatimJSON",
+            ],
         ),
         tests(
             "ClientAPI",

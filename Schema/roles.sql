@@ -57,7 +57,7 @@ $$;
 
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
-GRANT SELECT ON schema_migration, app, certificate TO livepush_gateway;
+GRANT SELECT ON schema_migration, app, certificate, content_schema TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, registration_clear, instance, pending,
     recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
@@ -93,11 +93,15 @@ GRANT EXECUTE ON FUNCTION token_fingerprint(bytea), token_fingerprint(text), pla
 GRANT SELECT (
     sdk_app_id, name, administrators, require_imported_accounts, live_activity_alert, live_activity_priority,
     fallback_collapse, placeholder_language, created_at, updated_at, requests_per_second, caller_requests_per_second,
-    batch_recipients_per_minute, client_requests_per_minute, usersig_failures_per_minute
+    batch_recipients_per_minute, client_requests_per_minute, usersig_failures_per_minute, schema_policy,
+    schema_converts_dates
 ) ON app TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, business_id, bundle_id, team_id, key_id, environment, created_at, updated_at
 ) ON certificate TO livepush_operator;
+GRANT SELECT (
+    sdk_app_id, attributes_type, version, from_app_version, model, source_file, source_sha256, created_at
+) ON content_schema TO livepush_operator;
 GRANT SELECT (sdk_app_id, account, imported_at) ON account TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, installation, business_id, environment, os_version, app_version, language, badge,

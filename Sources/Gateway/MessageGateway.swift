@@ -12,6 +12,11 @@ public protocol MessageGateway: AnyObject {
     /// The time by PostgreSQL's clock.
     func now() -> UnixTime
 
+    /// Checks a Live Activity's content by the schemas of the app, for the phones that are registered for it now.
+    ///
+    /// - Returns: nil if there is nothing to check, or by.
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview?
+
     /// Stores the message durably. When this returns, the push will be tried whatever happens to this process.
     ///
     /// - Parameter digest: where a request with the same digest was accepted within the last 120 seconds, by any

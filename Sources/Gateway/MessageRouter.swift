@@ -1,6 +1,7 @@
 import APNs
 import EventLoop
 import Glibc
+import LiveActivity
 import Logging
 import PostgresClient
 
@@ -11,6 +12,8 @@ import PostgresClient
 final class MessageRouter: MessageGateway {
     /// Most messages in one transaction.
     private static let batchSize = 500
+    /// Most recipients whose registrations are looked up before a message is stored.
+    private static let reviewLimit = 500
 
     private let store: DeliveryStore
     private let accounts: AccountStore
@@ -21,6 +24,7 @@ final class MessageRouter: MessageGateway {
     private let counters: DeliveryCounters
     private let logger: Logger
 
+    private let phoneVersions: PhoneVersionQueue
     private var waiting: [Waiting] = []
     private let signal = Signal()
     private var isClosed = false
@@ -42,6 +46,7 @@ final class MessageRouter: MessageGateway {
         logger: Logger,
     ) {
         self.store = store
+        self.phoneVersions = PhoneVersionQueue(store: store)
         self.accounts = accounts
         self.engine = engine
         self.instance = instance
@@ -59,6 +64,7 @@ final class MessageRouter: MessageGateway {
             _ = isolation
             await withTaskExecutorPreference(loop) { await self.storeWaiting() }
         }
+        phoneVersions.start(on: loop)
     }
 
     /// Refuses what waits and lets the task end.
@@ -70,6 +76,7 @@ final class MessageRouter: MessageGateway {
             entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
         }
         signal.set()
+        phoneVersions.close()
     }
 
     // MARK: - MessageGateway
@@ -85,6 +92,23 @@ final class MessageRouter: MessageGateway {
 
     func now() -> UnixTime {
         instance.time(at: .now) ?? .systemClock
+    }
+
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
+        guard let activity = order.activity, order.suppression == nil,
+            let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
+        else { return nil }
+        let now = now().seconds
+        if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
+        guard order.recipients.count <= MessageRouter.reviewLimit else { return nil }
+        let question = DeliveryStore.PhoneQuestion(
+            sdkAppID: order.sdkAppID,
+            laID: activity.laID,
+            life: ActivityLife.duration(for: activity.content.event),
+            accounts: order.recipients,
+        )
+        let phones = try await asking { () throws(PostgresError) in try await phoneVersions.answer(question) }
+        return ContentReview(activity.content, for: phones, by: schemas, now: now)
     }
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {

@@ -19,7 +19,7 @@ enum Answer {
     }
 
     /// The answer to a request that failed as a whole: the three fields that every answer has, and nothing else but an
-    /// empty TaskId where the command answers with one.
+    /// empty TaskId where the command answers with one, and what the caller should know besides.
     ///
     /// - Parameter endpoint: nil if there is no such command.
     static func failure(_ error: TencentError, _ endpoint: Endpoint?) -> HTTPResponse {
@@ -27,6 +27,7 @@ enum Answer {
             if endpoint == .pushBatch {
                 writer.member("TaskId", "")
             }
+            write(error.warnings, to: &writer)
         }
     }
 

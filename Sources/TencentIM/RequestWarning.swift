@@ -7,6 +7,8 @@ struct RequestWarning: Equatable, Sendable {
     enum Code: Equatable, Sendable {
         /// What is to be said of the Live Activity push, such as `dismissal_date_ignored` or `date_as_unix_seconds`.
         case payload(PayloadFinding.Code)
+        /// What a schema of the app's type says of the state, such as `content_state_unfit`.
+        case content(ContentNotice.Code)
         /// LiveActivity holds a field that nothing reads.
         case unknownField
         /// The notification's text was cut so that it fits 4096 bytes.
@@ -24,6 +26,7 @@ struct RequestWarning: Equatable, Sendable {
         var word: String {
             switch self {
             case .payload(let code): code.rawValue
+            case .content(let code): code.rawValue
             case .unknownField: "unknown_field"
             case .textCut: "text_cut"
             case .lifetimeClamped: "lifetime_clamped"

@@ -54,6 +54,8 @@ struct TencentError: Error, Equatable {
     var info: String
     /// After how many seconds to try again, where that helps.
     var retryAfter: Int64?
+    /// What else the caller should know; not logged.
+    var warnings: [RequestWarning] = []
 
     init(_ code: Code, _ info: String, retryAfter: Int64? = nil) {
         self.code = code

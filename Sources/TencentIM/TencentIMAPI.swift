@@ -88,11 +88,20 @@ public final class TencentIMAPI {
         guard !message.recipients.accounts.isEmpty else {
             throw TencentError(.unknownRecipient, "invalid To_Account")
         }
-        let prepared = try message.prepare(
+        var prepared = try message.prepare(
             endpoint: endpoint,
             application: application,
             nickname: try await nickname(for: message, application),
         )
+        if application.contentSchemas != nil {
+            let order = prepared.order
+            let review = try await TencentError.translating { () async throws(GatewayUnavailable) in
+                try await gateway.review(order)
+            }
+            if let review {
+                try prepared.heed(review)
+            }
+        }
         let acceptance = try await TencentError.translating { () async throws(GatewayUnavailable) in
             try await gateway.accept(prepared.order, digest: prepared.digest)
         }

@@ -11,6 +11,8 @@ struct Livepush {
             CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
             CertificateTokenCommand.self,
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
+            SchemaImportCommand.self, SchemaAddCommand.self, SchemaListCommand.self, SchemaShowCommand.self,
+            SchemaDiffCommand.self, SchemaRemoveCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
             PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
             ChannelCreateCommand.self, ChannelReadCommand.self, ChannelListCommand.self, ChannelDeleteCommand.self,

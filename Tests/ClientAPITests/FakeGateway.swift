@@ -33,6 +33,10 @@ final class FakeGateway: MessageGateway {
         UnixTime(seconds: Int64(time(nil)))
     }
 
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
+        throw GatewayUnavailable(.overloaded)
+    }
+
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
         throw GatewayUnavailable(.overloaded)
     }

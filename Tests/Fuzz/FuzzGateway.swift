@@ -23,6 +23,8 @@ final class FuzzGateway: MessageGateway {
 
     func now() -> UnixTime { UnixTime(seconds: FuzzGateway.time) }
 
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? { nil }
+
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
         accepted += 1
         return Acceptance(

@@ -1,3 +1,4 @@
+import ContentSchema
 import Gateway
 import HTTPServer
 import Testing
@@ -25,6 +26,20 @@ struct Backend {
         "sdkappid=\(InMemoryGateway.sdkAppID)", "identifier=administrator", "usersig=\(userSig)", "random=99999999",
         "contenttype=json",
     ].joined(separator: "&")
+
+    /// Gives the app a schema of a type `Ride` whose ContentState has these fields.
+    func setSchema(_ fields: String) throws {
+        let model = """
+            {"format": 1, "attributesType": "Ride", "attributes": "A", "contentState": "S",
+             "types": {"A": {"fields": []}, "S": {"fields": [\(fields)]}}}
+            """
+        let schema = StoredSchema(
+            version: 1,
+            fromAppVersion: nil,
+            schema: try ActivitySchema(parsing: Array(model.utf8)),
+        )
+        gateway.app.contentSchemas = ContentSchemas(rules: ContentRules(), types: ["Ride": [schema]])
+    }
 
     func respond(
         _ path: String,

@@ -17,6 +17,8 @@ final class InMemoryGateway: MessageGateway {
     var orders: [PushOrder] = []
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
+    /// What is registered for the activity, as far as a schema asks.
+    var phones: [ContentReview.PhoneVersion] = []
     /// False: a process that just began.
     var knowsApplications = true
     private(set) var nicknameLookups = 0
@@ -33,6 +35,12 @@ final class InMemoryGateway: MessageGateway {
 
     func now() -> UnixTime {
         UnixTime(seconds: seconds)
+    }
+
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
+        try checkAvailable()
+        guard let schemas = app.contentSchemas, let content = order.activity?.content else { return nil }
+        return ContentReview(content, for: phones, by: schemas, now: seconds)
     }
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {

@@ -157,6 +157,43 @@ struct LiveActivityTests {
         #expect(backend.gateway.orders.first?.activity?.content.contentState == Array(state.utf8))
     }
 
+    @Test("With a schema its type decides, and no name of a member: what is no Date is not warned of")
+    func schemaInsteadOfNames() async throws {
+        let backend = Backend()
+        try backend.setSchema(#"{"key": "endTime", "type": "Int"}"#)
+        backend.gateway.phones = [ContentReview.PhoneVersion(attributesType: "Ride", appVersion: nil)]
+        let state = #"{"endTime":1796007172}"#
+        let answer = try await backend.send(activity(#""LaId":"a","Event":"update","ContentState":\#(state)"#))
+        #expect(answer["ActionStatus"]?.string == "OK")
+        #expect(answer["Warnings"] == nil)
+        backend.gateway.phones = [ContentReview.PhoneVersion(attributesType: "Other", appVersion: nil)]
+        let other = try await backend.send(activity(#""LaId":"a","Event":"update","ContentState":\#(state)"#))
+        #expect(warnings(of: other) == ["date_as_unix_seconds"])
+    }
+
+    @Test("A state that no phone can decode is refused with the path of its member; a member that none has is told")
+    func unfitState() async throws {
+        let backend = Backend()
+        try backend.setSchema(#"{"key": "stops", "type": "[Int]"}"#)
+        backend.gateway.phones = [ContentReview.PhoneVersion(attributesType: "Ride", appVersion: nil)]
+        let valid = activity(#""LaId":"a","Event":"update","ContentState":{"stops":[1,2],"x":1}"#)
+        let unfit = try valid.breaking("[1,2]", #"[1,"2"]"#)
+        try await backend.expectRefusal(
+            "openim/sendmsg",
+            try unfit.breaking(#","x":1"#, ""),
+            code: 90043,
+            field: Self.field + ".ContentState.stops[1]: Int is expected",
+        )
+        let refusal = try await backend.send(unfit)
+        #expect(refusal["ErrorCode"]?.integer == 90043)
+        #expect(refusal["ErrorInfo"]?.string?.contains("ContentState.x") == false)
+        #expect(warnings(of: refusal) == ["unknown_member"])
+        let answer = try await backend.send(valid)
+        let warning = try #require(answer["Warnings"]?.elements.first)
+        #expect(warning["Field"]?.string == Self.field + ".ContentState.x")
+        #expect(warning["Code"]?.string == "unknown_member")
+    }
+
     // MARK: - The rest
 
     @Test("an unknown field inside LiveActivity is warned of, by name")

@@ -36,7 +36,7 @@ extension EndToEndTests {
                 [], ["serve"], ["migrate"], ["doctor"], ["retention"], ["app"], ["app", "add"], ["certificate"],
                 ["certificate", "add"],
                 ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
-                ["registrations", "import"], ["send"],
+                ["registrations", "import"], ["schema"], ["schema", "import"], ["schema", "diff"], ["send"],
                 ["simulator"], ["payload"], ["payload", "start"], ["payload", "update"], ["payload", "end"],
                 ["payload", "date"],
             ],

@@ -33,7 +33,7 @@ struct ReadmeSession {
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
             "channel create", "channel send", "channel list",
-            "simulator", "payload update", "payload date", "bench",
+            "simulator", "payload update", "payload date", "schema import", "schema add", "bench",
         ]
         return try commands.map { command in
             let words = command.split(separator: " ").map(String.init) + ["--help"]

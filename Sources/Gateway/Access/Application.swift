@@ -32,6 +32,8 @@ public struct Application: Sendable, Equatable {
     public var placeholderLanguage: PlaceholderLanguage
     /// Keeps its callers to its limits; nil: it has none.
     public var rateLimiter: RateLimiter?
+    /// What its phones decode; nil: it has no schema, so that nothing is checked.
+    public var contentSchemas: ContentSchemas?
 
     /// Makes an app's configuration.
     public init(
@@ -44,6 +46,7 @@ public struct Application: Sendable, Equatable {
         fallbackCollapse: FallbackCollapse = .message,
         placeholderLanguage: PlaceholderLanguage = .international,
         rateLimiter: RateLimiter? = nil,
+        contentSchemas: ContentSchemas? = nil,
     ) {
         self.sdkAppID = sdkAppID
         self.secretKey = secretKey
@@ -54,5 +57,6 @@ public struct Application: Sendable, Equatable {
         self.fallbackCollapse = fallbackCollapse
         self.placeholderLanguage = placeholderLanguage
         self.rateLimiter = rateLimiter
+        self.contentSchemas = contentSchemas
     }
 }

@@ -13,6 +13,7 @@ public final class ApplicationDirectory: Sendable {
 
     let seal: SecretSeal
     private let logger: Logger
+    private let schemas: ContentSchemaDirectory
     private let state = Mutex(State())
 
     private struct State {
@@ -35,6 +36,7 @@ public final class ApplicationDirectory: Sendable {
     public init(seal: SecretSeal, logger: Logger) {
         self.seal = seal
         self.logger = logger
+        self.schemas = ContentSchemaDirectory(logger: logger)
     }
 
     var current: Snapshot { state.withLock { $0.snapshot } }
@@ -81,6 +83,7 @@ public final class ApplicationDirectory: Sendable {
                 """
             ),
         ])
+        try await schemas.reload(from: pool)
         let before = state.withLock { $0 }
         var after = State()
         after.isRead = true
@@ -141,6 +144,9 @@ public final class ApplicationDirectory: Sendable {
             let certificate = Certificate(businessID: businessID, bundleID: try row.text(3), key: key, scope: scope)
             after.fingerprints[owner] = .certificate(version: version, certificate)
             after.snapshot.certificates[id, default: [:]][businessID] = certificate
+        }
+        for id in after.snapshot.applications.keys {
+            after.snapshot.applications[id]?.contentSchemas = schemas.schemas(of: id)
         }
         state.withLock { [after] in $0 = after }
         let used = Set(after.snapshot.certificates.values.flatMap { $0.values.map(\.key) })

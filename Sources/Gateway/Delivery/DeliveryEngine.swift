@@ -354,12 +354,17 @@ final class DeliveryEngine {
             await claimSignal.wait()
             while let batch = claims.takeDistinct(limit: DeliveryEngine.batchSize, by: \.activityKey), !batch.isEmpty {
                 await query(batch) { engine, tasks throws(PostgresError) in
+                    let checksContent = tasks.contains { $0.uncheckedSchemas != nil }
                     let found = try await engine.store.claim(
                         tasks.compactMap(\.claim),
                         pacing: engine.pacing,
                         at: engine.currentTime,
+                        readsVersions: checksContent,
                     )
-                    let complete = try await engine.withWaitingAlerts(found, of: tasks)
+                    let checkedAt = engine.currentTime
+                    let checked =
+                        checksContent ? zip(tasks, found).map { $0.checkingContent(of: $1, at: checkedAt) } : found
+                    let complete = try await engine.withWaitingAlerts(checked, of: tasks)
                     let now = engine.currentTime
                     for (task, registrations) in zip(tasks, complete) {
                         let action = task.delivery.activitiesFound(

@@ -68,7 +68,8 @@ public struct DeliveryTarget: Sendable, Equatable {
     }
 
     /// Whether the last answer is one of those after which a notification takes the activity push's place: 410,
-    /// BadDeviceToken in every environment tried, DeviceTokenNotForTopic, 413.
+    /// BadDeviceToken in every environment tried, DeviceTokenNotForTopic, 413. So is a state that the app cannot decode
+    /// where that is the app's policy.
     var isLostActivityPush: Bool {
         guard kind == .activity, case .settled(let outcome) = state else { return false }
         switch outcome {
@@ -76,6 +77,7 @@ public struct DeliveryTarget: Sendable, Equatable {
         case .refused:
             return status == 413 || statusReason == "BadDeviceToken" || statusReason == "DeviceTokenNotForTopic"
                 || statusReason == PushComposer.payloadOverLimit
+                || statusReason?.hasPrefix(CheckedContent.replaced) == true
         default: return false
         }
     }

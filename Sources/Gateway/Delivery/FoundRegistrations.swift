@@ -41,6 +41,12 @@ public struct ClaimedActivity: Sendable, Equatable {
     public var isBudgetSpent: Bool
     /// Whether days are counted on which APNs did not know the token.
     public var hasBadDays: Bool
+    /// Name of its `ActivityAttributes` type, if asked for and told.
+    public var attributesType: String?
+    /// Version of the app, if asked for and told.
+    public var appVersion: String?
+    /// What the check of the content by a schema changes; nil: nothing.
+    var checkedContent: CheckedContent?
     /// The alert of an older update that the push takes along.
     var waitingAlert: WaitingAlert?
 
@@ -56,6 +62,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         sendableFrom: UnixTime? = nil,
         isBudgetSpent: Bool = false,
         hasBadDays: Bool = false,
+        attributesType: String? = nil,
+        appVersion: String? = nil,
     ) {
         self.verdict = verdict
         self.installation = installation
@@ -67,6 +75,8 @@ public struct ClaimedActivity: Sendable, Equatable {
         self.sendableFrom = sendableFrom
         self.isBudgetSpent = isBudgetSpent
         self.hasBadDays = hasBadDays
+        self.attributesType = attributesType
+        self.appVersion = appVersion
     }
 }
 

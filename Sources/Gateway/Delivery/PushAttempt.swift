@@ -23,6 +23,8 @@ public struct PushAttempt: Sendable, Equatable {
     public var translation: Int?
     /// The number for the icon; nil: it stays.
     public var badge: Int64?
+    /// What is sent in place of the message's own content; nil: that itself.
+    var checkedContent: CheckedContent?
     /// The alert of an older update that goes along with this one's state.
     var waitingAlert: WaitingAlert?
     /// The message whose alert the push carries; nil: it carries none.

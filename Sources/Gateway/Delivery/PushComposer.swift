@@ -9,7 +9,7 @@ struct PushComposer {
     private let message: MessageUnderWay
     /// By the position of the translation, nil for the message's own texts.
     private var notifications: [Int?: Encoded] = [:]
-    private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?)?
+    private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?, checked: CheckedContent?)?
 
     private enum Encoded {
         case payload(NotificationPayload)
@@ -67,14 +67,18 @@ struct PushComposer {
             now: now.seconds,
         )
         if let waiting = attempt.waitingAlert {
-            var content = instruction.content
+            var content = attempt.checkedContent?.converted ?? instruction.content
             content.alert = waiting.alert
             let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: dismissalDate)
             // Where both do not fit into one push, the state goes without the alert.
             if payload.count <= PayloadLimit.bytes { return payload }
         }
-        if activity == nil || activity?.dismissalDate != dismissalDate {
-            activity = (LiveActivityPayloadTemplate(instruction.content, dismissalDate: dismissalDate), dismissalDate)
+        if activity == nil || activity?.dismissalDate != dismissalDate || activity?.checked != attempt.checkedContent {
+            let content = attempt.checkedContent?.converted ?? instruction.content
+            activity = (
+                LiveActivityPayloadTemplate(content, dismissalDate: dismissalDate), dismissalDate,
+                attempt.checkedContent
+            )
         }
         guard let payload = activity?.template.encode(timestamp: timestamp) else { return nil }
         return payload.count <= PayloadLimit.bytes ? payload : nil

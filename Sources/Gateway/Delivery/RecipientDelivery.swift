@@ -86,7 +86,14 @@ struct RecipientDelivery: Sendable {
             case .paced:
                 let until = registration.sendableFrom ?? now
                 progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.paced)
-            case .claimed: attempts.append(contentsOf: begin(index, registration, message, schedule, now))
+            case .claimed:
+                if let misfit = registration.checkedContent?.misfit {
+                    progress.targets[index].statusReason = misfit
+                    settle(index, as: .refused)
+                    correctState(of: registration.installation, message)
+                } else {
+                    attempts.append(contentsOf: begin(index, registration, message, schedule, now))
+                }
             case .notLive, .quarantined: break
             }
         }
@@ -399,6 +406,7 @@ struct RecipientDelivery: Sendable {
                 timestamp: registration.timestamp,
                 expiration: end.seconds,
                 priority: priority,
+                checkedContent: registration.checkedContent,
                 waitingAlert: waitingAlert,
                 alertMessageID: ownAlert == nil ? waitingAlert?.messageID : message.receipt.id,
             )

@@ -6,6 +6,7 @@ final class MessageTask {
     /// Called when no recipient is left in memory.
     let isDone: () -> Void
     var composer: PushComposer
+    var contentChecks = ContentChecks()
     /// Tells the state of its update apart from others; nil where it brings none.
     let stateDigest: Int64?
     /// Recipients that are not settled.
@@ -69,6 +70,40 @@ final class RecipientTask {
     }
 }
 
+// MARK: - The check of the content
+
+extension RecipientTask {
+    /// By what its content is still to be checked; nil: by nothing.
+    var uncheckedSchemas: ContentSchemas? {
+        guard let schemas = message.underWay.application.contentSchemas, schemas != message.underWay.order.fitsAll
+        else {
+            return nil
+        }
+        return schemas
+    }
+
+    /// What was claimed, with what the check by a schema changes for each phone.
+    ///
+    /// - Parameter now: tells dates from dates.
+    func checkingContent(of found: [ClaimedActivity], at now: UnixTime) -> [ClaimedActivity] {
+        guard let schemas = uncheckedSchemas, let content = message.underWay.order.activity?.content else {
+            return found
+        }
+        return found.map { activity in
+            guard activity.verdict == .claimed else { return activity }
+            var checked = activity
+            checked.checkedContent = message.contentChecks.check(
+                content,
+                attributesType: activity.attributesType,
+                appVersion: activity.appVersion,
+                by: schemas,
+                now: now.seconds,
+            )
+            return checked
+        }
+    }
+}
+
 // MARK: - Alerts
 
 extension RecipientTask {
@@ -84,7 +119,9 @@ extension RecipientTask {
         guard let instruction = message.order.activity else { return nil }
         let own = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
         switch activity.verdict {
-        case .claimed: break
+        case .claimed:
+            // Nothing is sent, so that its alert is not under way.
+            if activity.checkedContent?.misfit != nil { return nil }
         case .superseded where own != nil:
             // Of one that was begun before, the alert is known already, and may have gone along with a newer state.
             let isKnown = delivery.progress.targets.contains {

@@ -56,12 +56,14 @@ final class DeliveryCounters {
 
     /// A reason of APNs or of the gateway; the former is what a peer sent.
     private static func label(ofRetry reason: String) -> String {
-        ownReasons.contains(reason) ? reason : APNsReason.label(of: reason)
+        // With the place of the state after a colon.
+        let word = reason.prefix { $0 != ":" }
+        return ownReasons.contains(String(word)) ? String(word) : APNsReason.label(of: reason)
     }
 
     private static let ownReasons: Set<String> = [
         PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", "database_refused", "no_answer",
         "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed", "backlogged",
-        "mass_token_failure", "provider_token_unavailable",
+        "mass_token_failure", "provider_token_unavailable", CheckedContent.refused, CheckedContent.replaced,
     ]
 }

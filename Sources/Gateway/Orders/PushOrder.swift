@@ -39,6 +39,8 @@ public struct PushOrder: Sendable, Equatable {
     public var otherPlatforms: [UInt8]?
     /// Set where no push of any kind is wanted.
     public var suppression: Suppression?
+    /// Schemas all versions of which take the content, so that it is not checked again; not stored.
+    public var fitsAll: ContentSchemas?
     /// How long a push may be tried, in seconds from accept, 0 to 604,800.
     public var lifetime: Int64
 

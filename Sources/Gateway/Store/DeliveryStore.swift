@@ -143,11 +143,13 @@ final class DeliveryStore {
     /// - Parameters:
     ///   - pacing: how soon one message may follow another, and how many go to a phone in an hour.
     ///   - now: tells the hour.
+    ///   - readsVersions: whether the types and app versions are wanted.
     /// - Returns: for each claim, in order, every registration of the activity that the account has.
     func claim(
         _ claims: [Claim],
         pacing: ActivityPacing,
         at now: UnixTime,
+        readsVersions: Bool = false,
     ) async throws(PostgresError) -> [[ClaimedActivity]] {
         let result = try await pool.run(
             PostgresStatement(
@@ -249,7 +251,12 @@ final class DeliveryStore {
                     -- A clock that was set back must not hold it for long.
                     CASE WHEN activity.verdict = 'paced' THEN least(activity.last_sent_at, clock_timestamp())
                         + $12::bigint * interval '1 microsecond' END,
-                    activity.budget_is_spent, activity.verdict = 'claimed' AND activity.bad_days > 0
+                    activity.budget_is_spent, activity.verdict = 'claimed' AND activity.bad_days > 0,
+                    CASE WHEN $16::boolean THEN activity.attributes_type END,
+                    CASE WHEN $16::boolean THEN coalesce(activity.app_version,
+                        (SELECT device.app_version FROM device
+                        WHERE device.sdk_app_id = activity.sdk_app_id AND device.account = activity.account
+                            AND device.installation = activity.installation)) END
                 """,
                 [
                     .integers(claims.map(\.sdkAppID)),
@@ -267,6 +274,7 @@ final class DeliveryStore {
                     .integer(now.seconds / 3600),
                     .integer(pacing.hourlyBudget),
                     .integer(pacing.frequentHourlyBudget),
+                    .boolean(readsVersions),
                 ],
             )
         )
@@ -288,6 +296,8 @@ final class DeliveryStore {
                     sendableFrom: try row.timestampMicrosecondsOrNil(8).map(UnixTime.init(microseconds:)),
                     isBudgetSpent: try row.boolean(9),
                     hasBadDays: try row.boolean(10),
+                    attributesType: try row.textOrNil(11),
+                    appVersion: try row.textOrNil(12),
                 )
             )
         }

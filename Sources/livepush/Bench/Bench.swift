@@ -279,6 +279,9 @@ struct Bench: Sendable {
         for command in commands {
             try await processes.run(command, environment: environment, output: folder.path + "/setup.log")
         }
+        if let schemas = plan.schemaSQL {
+            try await PostgresConnection.run(script: schemas, url: database.url)
+        }
         progress("registering \(plan.registrations) activities")
         try await PostgresConnection.run(script: plan.registrationSQL, url: database.url)
         try await PostgresConnection.run(script: "VACUUM (ANALYZE) live_activity", url: database.url)

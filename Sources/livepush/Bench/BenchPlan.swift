@@ -28,6 +28,9 @@ struct BenchPlan: Sendable {
     let seed: UInt64
     /// Whether the APNs client is measured alone: its registrations are made up.
     var isAPNsOnly = false
+    /// Versions of a schema that the app has. The newest fits the states; the others do not, so that the gateway looks up
+    /// which one the recipients' phones have.
+    var schemas = 0
 
     /// Pushes before the measurement begins: connections, prepared statements and caches are there then.
     var warmUpPushes: Int { min(registrations, max(2000, min(4 * batch, pushes))) }
@@ -78,6 +81,32 @@ struct BenchPlan: Sendable {
         FROM generate_series(0::bigint, \(registrations - 1)) AS number;
         RESET session_replication_role;
         """
+    }
+
+    /// SQL that stores the schemas; nil: there are none.
+    var schemaSQL: String? {
+        guard schemas > 0 else { return nil }
+        let rows = (1...schemas).map { version in
+            "(\(BenchPlan.sdkAppID), 'BenchAttributes', \(version), '\(BenchPlan.model(isFit: version == schemas))')"
+        }
+        return "INSERT INTO content_schema (sdk_app_id, attributes_type, version, model) VALUES "
+            + rows.joined(separator: ", ")
+    }
+
+    /// What ``appendState(of:to:)`` writes, as a schema.
+    private static func model(isFit: Bool) -> String {
+        let fields = [
+            ("round", "Int"), ("step", "Int"), ("minutes", "Int"), ("courier", "Courier"), ("stops", "[String]"),
+            ("note", "String"),
+        ]
+        let courier = [("name", "String"), ("vehicle", "String"), ("at", "[Double]")]
+        func text(_ fields: [(String, String)]) -> String {
+            fields.map { #"{"key": "\#($0)", "type": "\#($1)"}"# }.joined(separator: ", ")
+        }
+        return
+            #"{"format": 1, "attributesType": "BenchAttributes", "attributes": "Attributes", "contentState": "State","#
+            + #" "types": {"Attributes": {"fields": []}, "Courier": {"fields": [\#(text(courier))]},"#
+            + #" "State": {"fields": [\#(text(fields + (isFit ? [] : [("gone", "Bool")])))]}}}"#
     }
 
     /// The name of an account, padded as in ``registrationSQL``.

@@ -28,6 +28,19 @@ private let switches =
             kind: .value("international|chinese"),
             help: "language of texts such as [image]; international at first",
         ),
+        CommandOption(
+            name: "content-state-policy",
+            kind: .value("reject|fallback|warn"),
+            help:
+                "what becomes of a content-state that the iOS app cannot decode, where there is a schema of it: refused, "
+                + "replaced by a normal notification, or sent with a warning; reject at first",
+        ),
+        CommandOption(
+            name: "content-state-convert",
+            kind: .value("on|off"),
+            help:
+                "rewrite dates in Unix seconds or milliseconds to the seconds since 2001 that Swift decodes; off at first",
+        ),
         CommandOption(name: "name", kind: .value("TEXT"), help: "a name for people"),
     ] + RateLimitOption.all.map(\.option)
 
@@ -162,6 +175,8 @@ private struct AppChanges: Sendable {
     private let priority: String?
     private let fallbackCollapse: String?
     private let placeholderLanguage: String?
+    private let contentStatePolicy: String?
+    private let convertsContentState: Bool?
     private let rateLimits: [String?]
 
     init(_ arguments: CommandArguments) throws(UsageError) {
@@ -171,6 +186,8 @@ private struct AppChanges: Sendable {
         priority = try arguments.oneOf("live-activity-priority", ["5", "10", "default"])
         fallbackCollapse = try arguments.oneOf("fallback-collapse", ["message", "activity"])
         placeholderLanguage = try arguments.oneOf("placeholder-language", ["international", "chinese"])
+        contentStatePolicy = try arguments.oneOf("content-state-policy", ["reject", "fallback", "warn"])
+        convertsContentState = try arguments.oneOf("content-state-convert", ["on", "off"]).map { $0 == "on" }
         var rateLimits: [String?] = []
         for limit in RateLimitOption.all {
             rateLimits.append(try limit.value(in: arguments))
@@ -179,7 +196,12 @@ private struct AppChanges: Sendable {
     }
 
     func statement(_ id: Int64) -> PostgresStatement {
-        PostgresStatement(
+        let parameters: [PostgresParameter] =
+            [
+                .integer(id), .text(name), .boolean(requiresImportedAccounts), .boolean(copiesAlert), .text(priority),
+                .text(fallbackCollapse), .text(placeholderLanguage),
+            ] + rateLimits.map { PostgresParameter.text($0) }
+        return PostgresStatement(
             """
             UPDATE app SET
                 name = coalesce($2::text, name),
@@ -189,6 +211,8 @@ private struct AppChanges: Sendable {
                     ELSE nullif($5::text, 'default')::smallint END,
                 fallback_collapse = coalesce($6::text, fallback_collapse),
                 placeholder_language = coalesce($7::text, placeholder_language),
+                schema_policy = coalesce($13::text, schema_policy),
+                schema_converts_dates = coalesce($14::boolean, schema_converts_dates),
                 requests_per_second = CASE WHEN $8::text IS NULL THEN requests_per_second
                     ELSE nullif($8::text, 'off')::bigint END,
                 caller_requests_per_second = CASE WHEN $9::text IS NULL THEN caller_requests_per_second
@@ -202,10 +226,7 @@ private struct AppChanges: Sendable {
                 updated_at = clock_timestamp()
             WHERE sdk_app_id = $1::bigint
             """,
-            [
-                .integer(id), .text(name), .boolean(requiresImportedAccounts), .boolean(copiesAlert), .text(priority),
-                .text(fallbackCollapse), .text(placeholderLanguage),
-            ] + rateLimits.map { .text($0) },
+            parameters + [.text(contentStatePolicy), .boolean(convertsContentState)],
         )
     }
 }

@@ -41,6 +41,13 @@ enum BenchCommand: Command {
             help: "the driver waits while so many pushes that it asked for have not come to the sink; 4000 if absent",
         ),
         CommandOption(
+            name: "schemas",
+            kind: .value("N"),
+            help:
+                "versions of a schema that the app has: with 1 each state is checked, with more the phones' version is "
+                + "looked up as well; 0 if absent",
+        ),
+        CommandOption(
             name: "apns-only",
             kind: .flag,
             help: "the APNs client alone, in a process of its own; what it does not have is null",
@@ -60,6 +67,7 @@ enum BenchCommand: Command {
         let lanes = try arguments.integer("lanes", in: 1...256).map { Int($0) }
         let connections = Int(try arguments.integer("connections", in: 1...4096) ?? (batch == 1 ? 256 : 8))
         let inFlight = Int(try arguments.integer("in-flight", in: 1...100) ?? 2)
+        let schemas = Int(try arguments.integer("schemas", in: 0...100) ?? 0)
         let underWay = Int(try arguments.integer("under-way", in: 1...10_000_000) ?? 4000)
         var template = Array("\(ProcessEnvironment.all["TMPDIR"] ?? "/tmp")/livepush-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw CommandFailure("cannot make a temporary folder") }
@@ -83,6 +91,7 @@ enum BenchCommand: Command {
                 batch: isAPNsOnly ? 1 : batch,
                 seed: UInt64.random(in: 0...UInt64.max),
                 isAPNsOnly: isAPNsOnly,
+                schemas: schemas,
             ),
             lanes: lanes,
             connections: connections,

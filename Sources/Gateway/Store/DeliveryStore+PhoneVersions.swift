@@ -1,0 +1,59 @@
+import PostgresClient
+
+extension DeliveryStore {
+    /// What is asked of the phones that an activity's push would go to now.
+    struct PhoneQuestion: Sendable {
+        var sdkAppID: Int64
+        var laID: String
+        /// How long after its start an activity takes the push.
+        var life: Duration
+        var accounts: [String]
+    }
+
+    /// The types and app versions of those phones, for each question in order.
+    func phoneVersions(_ questions: [PhoneQuestion]) async throws(PostgresError) -> [[ContentReview.PhoneVersion]] {
+        func column<Value>(_ value: (PhoneQuestion) -> Value) -> [Value] {
+            questions.flatMap { Array(repeating: value($0), count: $0.accounts.count) }
+        }
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT position, attributes_type, app_version, count(*)
+                FROM (
+                    SELECT asked.position, activity.attributes_type, coalesce(activity.app_version,
+                        (SELECT device.app_version FROM device
+                        WHERE device.sdk_app_id = activity.sdk_app_id AND device.account = activity.account
+                            AND device.installation = activity.installation)) AS app_version
+                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[])
+                        AS asked (sdk_app_id, account, la_id, life, position)
+                    JOIN live_activity AS activity USING (sdk_app_id, account, la_id)
+                    WHERE activity.ended_at IS NULL AND activity.quarantined_at IS NULL
+                        AND activity.started_at > clock_timestamp() - asked.life * interval '1 microsecond'
+                ) AS phone
+                GROUP BY position, attributes_type, app_version ORDER BY position, attributes_type, app_version
+                """,
+                [
+                    .integers(column(\.sdkAppID)), .texts(questions.flatMap(\.accounts)), .texts(column(\.laID)),
+                    .integers(column(\.life.microseconds)),
+                    .integers(
+                        questions.indices.flatMap { index in
+                            Array(repeating: Int64(index), count: questions[index].accounts.count)
+                        }
+                    ),
+                ],
+            )
+        )
+        var phones = [[ContentReview.PhoneVersion]](repeating: [], count: questions.count)
+        for row in result.rows {
+            guard let index = Int(exactly: try row.integer(0)), phones.indices.contains(index) else { continue }
+            phones[index].append(
+                ContentReview.PhoneVersion(
+                    attributesType: try row.textOrNil(1),
+                    appVersion: try row.textOrNil(2),
+                    count: try row.integer(3),
+                )
+            )
+        }
+        return phones
+    }
+}
