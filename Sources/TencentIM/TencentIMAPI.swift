@@ -115,6 +115,7 @@ public final class TencentIMAPI {
                 decoding: body,
                 form: form,
                 sender: caller.identifier,
+                allowsExtensions: caller.application.allowsExtensions,
                 now: now,
                 randomNumbers: &randomNumbers,
             )
@@ -123,6 +124,7 @@ public final class TencentIMAPI {
                 decodingPush: body,
                 sender: caller.identifier,
                 sdkAppID: caller.application.sdkAppID,
+                allowsExtensions: caller.application.allowsExtensions,
                 now: now,
                 randomNumbers: &randomNumbers,
             )

@@ -30,6 +30,8 @@ public struct Application: Sendable, Equatable {
     public var fallbackCollapse: FallbackCollapse
     /// Language of placeholder texts.
     public var placeholderLanguage: PlaceholderLanguage
+    /// Whether its callers may use fields that the vendor of the API does not have, such as a start of an activity.
+    public var allowsExtensions: Bool
     /// Keeps its callers to its limits; nil: it has none.
     public var rateLimiter: RateLimiter?
 
@@ -43,6 +45,7 @@ public struct Application: Sendable, Equatable {
         liveActivityPriority: Int? = nil,
         fallbackCollapse: FallbackCollapse = .message,
         placeholderLanguage: PlaceholderLanguage = .international,
+        allowsExtensions: Bool = false,
         rateLimiter: RateLimiter? = nil,
     ) {
         self.sdkAppID = sdkAppID
@@ -53,6 +56,7 @@ public struct Application: Sendable, Equatable {
         self.liveActivityPriority = liveActivityPriority
         self.fallbackCollapse = fallbackCollapse
         self.placeholderLanguage = placeholderLanguage
+        self.allowsExtensions = allowsExtensions
         self.rateLimiter = rateLimiter
     }
 }

@@ -23,8 +23,13 @@ public struct PushAttempt: Sendable, Equatable {
     public var translation: Int?
     /// The number for the icon; nil: it stays.
     public var badge: Int64?
+    /// The iOS version of the phone that a start goes to; nil: unknown, or another push.
+    var system: IOSVersion?
     /// The alert of an older update that goes along with this one's state.
     var waitingAlert: WaitingAlert?
     /// The message whose alert the push carries; nil: it carries none.
     var alertMessageID: Int64?
+
+    /// Whether it is a Live Activity push, a start included.
+    var isActivity: Bool { kind != .device }
 }

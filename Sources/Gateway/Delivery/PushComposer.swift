@@ -9,7 +9,7 @@ struct PushComposer {
     private let message: MessageUnderWay
     /// By the position of the translation, nil for the message's own texts.
     private var notifications: [Int?: Encoded] = [:]
-    private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?)?
+    private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?, start: ActivityStart?)?
 
     private enum Encoded {
         case payload(NotificationPayload)
@@ -23,7 +23,7 @@ struct PushComposer {
     /// The request for an attempt, or nil if its payload exceeds 4096 bytes.
     mutating func request(for attempt: PushAttempt, to account: String, at now: UnixTime) -> APNsRequest? {
         let bundleID = attempt.destination.certificate.bundleID
-        let isActivity = attempt.kind == .activity
+        let isActivity = attempt.isActivity
         let payload = isActivity ? activityPayload(attempt, now) : notificationPayload(attempt)
         guard let payload else { return nil }
         return APNsRequest(
@@ -33,8 +33,7 @@ struct PushComposer {
             priority: attempt.priority,
             expiration: attempt.expiration,
             apnsID: PushComposer.apnsID(message.receipt.id, attempt.kind, account, attempt.installation),
-            collapseID: isActivity
-                ? PushIdentifiers.collapseID(messageID: message.receipt.id) : fallbackCollapseID(account),
+            collapseID: collapseID(attempt.kind, account),
             payload: payload,
         )
     }
@@ -50,16 +49,39 @@ struct PushComposer {
         PushIdentifiers.apnsID(messageID: messageID, kind: kind.rawValue, target: "\(installation)/\(account)")
     }
 
-    private func fallbackCollapseID(_ account: String) -> String {
-        if let activity = message.order.activity, message.application.fallbackCollapse == .activity {
+    /// That of a start is the activity's, so that one that is sent again replaces the one that APNs still has.
+    private func collapseID(_ kind: DeliveryTarget.Kind, _ account: String) -> String {
+        let isOfActivity =
+            switch kind {
+            case .activity: false
+            case .start: true
+            case .device: message.application.fallbackCollapse == .activity
+            }
+        if isOfActivity, let activity = message.order.activity {
             return PushIdentifiers.collapseID(account: account, laID: activity.laID)
         }
         return PushIdentifiers.collapseID(messageID: message.receipt.id)
     }
 
+    /// What is said to a phone: a start as far as its system understands it, and to an activity that runs already an
+    /// update with the start's state.
+    private func content(of instruction: ActivityInstruction, for attempt: PushAttempt) -> ActivityContent {
+        var content = instruction.content
+        guard content.event == .start else { return content }
+        if attempt.kind == .start {
+            content.start = content.start?.adapted(to: attempt.system)
+        } else {
+            content.event = .update
+            content.start = nil
+        }
+        return content
+    }
+
     private mutating func activityPayload(_ attempt: PushAttempt, _ now: UnixTime) -> [UInt8]? {
         guard let instruction = message.order.activity else { return nil }
         let timestamp = attempt.timestamp ?? now.seconds
+        let isStart = instruction.content.event == .start
+        let own = isStart ? content(of: instruction, for: attempt) : instruction.content
         let dismissalDate = DismissalDate.toSend(
             event: instruction.content.event,
             requested: instruction.content.dismissalDate,
@@ -67,14 +89,15 @@ struct PushComposer {
             now: now.seconds,
         )
         if let waiting = attempt.waitingAlert {
-            var content = instruction.content
+            var content = own
             content.alert = waiting.alert
             let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: dismissalDate)
             // Where both do not fit into one push, the state goes without the alert.
             if payload.count <= PayloadLimit.bytes { return payload }
         }
-        if activity == nil || activity?.dismissalDate != dismissalDate {
-            activity = (LiveActivityPayloadTemplate(instruction.content, dismissalDate: dismissalDate), dismissalDate)
+        if activity == nil || activity?.dismissalDate != dismissalDate || isStart && activity?.start != own.start {
+            let template = LiveActivityPayloadTemplate(own, dismissalDate: dismissalDate)
+            activity = (template, dismissalDate, own.start)
         }
         guard let payload = activity?.template.encode(timestamp: timestamp) else { return nil }
         return payload.count <= PayloadLimit.bytes ? payload : nil

@@ -28,6 +28,12 @@ private let switches =
             kind: .value("international|chinese"),
             help: "language of texts such as [image]; international at first",
         ),
+        CommandOption(
+            name: "extensions",
+            kind: .value("on|off"),
+            help: "let callers start activities, and use the other fields of LiveActivity that Tencent does not have; "
+                + "off at first",
+        ),
         CommandOption(name: "name", kind: .value("TEXT"), help: "a name for people"),
     ] + RateLimitOption.all.map(\.option)
 
@@ -162,6 +168,7 @@ private struct AppChanges: Sendable {
     private let priority: String?
     private let fallbackCollapse: String?
     private let placeholderLanguage: String?
+    private let allowsExtensions: Bool?
     private let rateLimits: [String?]
 
     init(_ arguments: CommandArguments) throws(UsageError) {
@@ -171,6 +178,7 @@ private struct AppChanges: Sendable {
         priority = try arguments.oneOf("live-activity-priority", ["5", "10", "default"])
         fallbackCollapse = try arguments.oneOf("fallback-collapse", ["message", "activity"])
         placeholderLanguage = try arguments.oneOf("placeholder-language", ["international", "chinese"])
+        allowsExtensions = try arguments.oneOf("extensions", ["on", "off"]).map { $0 == "on" }
         var rateLimits: [String?] = []
         for limit in RateLimitOption.all {
             rateLimits.append(try limit.value(in: arguments))
@@ -199,13 +207,14 @@ private struct AppChanges: Sendable {
                     ELSE nullif($11::text, 'off')::bigint END,
                 usersig_failures_per_minute = CASE WHEN $12::text IS NULL THEN usersig_failures_per_minute
                     ELSE nullif($12::text, 'off')::bigint END,
+                extensions = coalesce($13::boolean, extensions),
                 updated_at = clock_timestamp()
             WHERE sdk_app_id = $1::bigint
             """,
             [
                 .integer(id), .text(name), .boolean(requiresImportedAccounts), .boolean(copiesAlert), .text(priority),
                 .text(fallbackCollapse), .text(placeholderLanguage),
-            ] + rateLimits.map { .text($0) },
+            ] + rateLimits.map { .text($0) } + [.boolean(allowsExtensions)],
         )
     }
 }

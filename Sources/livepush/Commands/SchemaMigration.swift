@@ -37,6 +37,7 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 12, name: "0012_suspects.sql", file: PackageResources._012_suspects_sql),
         SchemaMigration(version: 13, name: "0013_claim_answer.sql", file: PackageResources._013_claim_answer_sql),
         SchemaMigration(version: 14, name: "0014_waiting_alerts.sql", file: PackageResources._014_waiting_alerts_sql),
+        SchemaMigration(version: 16, name: "0016_start_tokens.sql", file: PackageResources._016_start_tokens_sql),
         SchemaMigration(version: 17, name: "0017_channels.sql", file: PackageResources._017_channels_sql),
     ]
 
