@@ -120,6 +120,7 @@ let package = Package(
                 .embedInCode("Schema/0013_claim_answer.sql"),
                 .embedInCode("Schema/0014_waiting_alerts.sql"),
                 .embedInCode("Schema/0015_content_schema.sql"),
+                .embedInCode("Schema/0016_start_tokens.sql"),
                 .embedInCode("Schema/0017_channels.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),

@@ -11,6 +11,8 @@ RETURN CASE reason
     WHEN 'certificate_missing' THEN 'no certificate for the businessId of its registration; waits for livepush certificate add'
     WHEN 'mass_token_failure' THEN 'APNs knows hardly any of the app''s tokens in this environment (BadDeviceToken): bundle id, key or environment is wrong rather than the token'
     WHEN 'activity_push_refused' THEN 'the Live Activity push was refused for good; a notification follows'
+    WHEN 'update_token_awaited' THEN 'its activity was started by a push and may still come up; goes out when the phone registers the update token'
+    WHEN 'start_guarded' THEN 'the phone was sent as many starts as iOS takes in a while; this one waits for its turn'
     WHEN 'no_answer' THEN 'APNs gave no answer'
     WHEN 'timeout' THEN 'APNs did not answer in time'
     WHEN 'closed' THEN 'the connection to APNs was closed on this side'

@@ -58,8 +58,8 @@ $$;
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
 GRANT SELECT ON schema_migration, app, certificate, content_schema TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, registration_clear, instance, pending,
-    recent_request TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, registration_clear,
+    instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
@@ -79,6 +79,12 @@ GRANT EXECUTE ON FUNCTION
     register_device(bigint, text, text, bytea, bigint, text, text, text, text, text, boolean, bigint),
     register_activity(bigint, text, text, text, bytea, bigint, text, text, text, timestamptz, boolean, bigint),
     clear_registrations(bigint, text, text, text, boolean, bigint),
+    register_start_token(bigint, text, text, text, bytea, bigint, text, text, text, bigint),
+    clear_start_token(bigint, text, text, text, bigint),
+    runs_activity(bigint, text, text, text),
+    await_update_tokens(bigint, text, text, bigint, boolean, text[], bytea, timestamptz),
+    claim_starts(
+        bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
     report_presence(bigint, text, text, boolean, integer)
 TO livepush_gateway;
 
@@ -94,7 +100,7 @@ GRANT SELECT (
     sdk_app_id, name, administrators, require_imported_accounts, live_activity_alert, live_activity_priority,
     fallback_collapse, placeholder_language, created_at, updated_at, requests_per_second, caller_requests_per_second,
     batch_recipients_per_minute, client_requests_per_minute, usersig_failures_per_minute, schema_policy,
-    schema_converts_dates
+    schema_converts_dates, extensions
 ) ON app TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, business_id, bundle_id, team_id, key_id, environment, created_at, updated_at
@@ -114,9 +120,17 @@ GRANT SELECT (
     budget_hour, budget_pushes, bad_days, last_bad_day, quarantined_at,
     verdict, budget_is_spent
 ) ON live_activity TO livepush_operator;
+GRANT SELECT (
+    sdk_app_id, account, attributes_type, installation, business_id, environment, os_version, app_version, sequence,
+    registered_at, bad_days, last_bad_day, quarantined_at, recent_starts
+) ON start_token TO livepush_operator;
+GRANT SELECT (
+    sdk_app_id, account, la_id, installation, message_id, token_fingerprint, last_timestamp, sent_at, expires_at,
+    waits_until, registered_at, waiting_message, waiting_end, alert_message, alert_until
+) ON activity_start TO livepush_operator;
 GRANT SELECT (sdk_app_id, installation, kind, la_id, sequence, cleared_at) ON registration_clear TO livepush_operator;
 GRANT SELECT (
-    id, transferred_at, sdk_app_id, installation, from_account, to_account, reason, devices, activities
+    id, transferred_at, sdk_app_id, installation, from_account, to_account, reason, devices, activities, start_tokens
 ) ON registration_transfer TO livepush_operator;
 GRANT SELECT (id, heartbeat, heartbeat_at, host, started_at) ON instance TO livepush_operator;
 GRANT SELECT (

@@ -74,6 +74,13 @@ public final class ClientAPI {
             return ClientAnswer.clear(try await registrations.clearActivity(laID, of: owner, sequence: sequence))
         case .clearActivities(let owner, let sequence):
             return ClientAnswer.clear(try await registrations.clearActivities(of: owner, sequence: sequence))
+        case .putStartToken(let start, let owner):
+            let outcome = try await registrations.putStartToken(start, for: owner)
+            return ClientAnswer.registration(outcome, of: start.token)
+        case .clearStartToken(let type, let owner, let sequence):
+            return ClientAnswer.clear(
+                try await registrations.clearStartToken(type, of: owner, sequence: sequence)
+            )
         case .reportPresence(let presence, let owner):
             return ClientAnswer.presence(try await registrations.reportPresence(presence, of: owner))
         case .listRegistrations(let identity):

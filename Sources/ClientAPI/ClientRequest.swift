@@ -8,6 +8,8 @@ enum ClientRequest: Equatable {
     case deleteDevice(RegistrationOwner, sequence: Int64?)
     case clearActivity(laID: String, RegistrationOwner, sequence: Int64?)
     case clearActivities(RegistrationOwner, sequence: Int64?)
+    case putStartToken(StartTokenRegistration, RegistrationOwner)
+    case clearStartToken(attributesType: String, RegistrationOwner, sequence: Int64?)
     case reportPresence(Presence, RegistrationOwner)
     case listRegistrations(ClientIdentity)
     case showMessages(key: String, sdkAppID: Int64)
@@ -49,6 +51,20 @@ enum ClientRequest: Equatable {
         case .clearActivities:
             let owner = try identity.owner(of: try query.installation())
             self = .clearActivities(owner, sequence: try query.sequence())
+        case .putStartToken(let type):
+            let fields = try BodyFields(request.body)
+            let (token, installation) = try ClientError.refusing { () throws(RegistrationFault) in
+                let installation = try fields.installation()
+                let type = try RegistrationRules.attributesType(type)
+                return (try fields.startToken(type, hasCertificate: hasCertificate), installation)
+            }
+            self = .putStartToken(token, try identity.owner(of: installation))
+        case .clearStartToken(let type):
+            let owner = try identity.owner(of: try query.installation())
+            let type = try ClientError.refusing { () throws(RegistrationFault) in
+                try RegistrationRules.attributesType(type)
+            }
+            self = .clearStartToken(attributesType: type, owner, sequence: try query.sequence())
         case .reportPresence:
             let fields = try BodyFields(request.body)
             let (presence, installation) = try ClientError.refusing { () throws(RegistrationFault) in

@@ -5,6 +5,8 @@ enum ClientRoute: Equatable {
     case putActivity(laID: String)
     case clearActivity(laID: String)
     case clearActivities
+    case putStartToken(attributesType: String)
+    case clearStartToken(attributesType: String)
     case reportPresence
     case listRegistrations
     case showMessages(key: String)
@@ -20,6 +22,7 @@ enum ClientRoute: Equatable {
         case .putDevice, .deleteDevice: "/v1/devices/{installation}"
         case .putActivity, .clearActivity: "/v1/activities/{laId}"
         case .clearActivities: "/v1/activities"
+        case .putStartToken, .clearStartToken: "/v1/start-tokens/{attributesType}"
         case .reportPresence: "/v1/presence"
         case .listRegistrations: "/v1/registrations"
         case .showMessages: "/v1/messages/{MsgKey}"
@@ -46,6 +49,14 @@ enum ClientRoute: Equatable {
             )
         case ("activities", 2):
             self = try ClientRoute.choose(method, [("DELETE", .clearActivities)])
+        case ("start-tokens", 3):
+            self = try ClientRoute.choose(
+                method,
+                [
+                    ("PUT", .putStartToken(attributesType: segments[2])),
+                    ("DELETE", .clearStartToken(attributesType: segments[2])),
+                ],
+            )
         case ("presence", 2):
             self = try ClientRoute.choose(method, [("POST", .reportPresence)])
         case ("registrations", 2):

@@ -9,6 +9,7 @@ extension ChatMessage {
     ///
     /// - Parameters:
     ///   - sender: the caller's account, which sends where From_Account is absent.
+    ///   - allowsExtensions: whether LiveActivity may have fields that Tencent does not have.
     ///   - now: seconds since 1970.
     ///   - randomNumbers: makes the MsgSeq that the caller left to the server.
     /// - Throws: the first fault found.
@@ -16,6 +17,7 @@ extension ChatMessage {
         decoding bytes: [UInt8],
         form: Form,
         sender: String,
+        allowsExtensions: Bool = false,
         now: Int64,
         randomNumbers: inout some RandomNumberGenerator,
     ) throws(TencentError) {
@@ -40,7 +42,13 @@ extension ChatMessage {
         try ChatMessage.checkIgnoredFields(fields)
         content = ["MsgBody", "OfflinePushInfo", "CloudCustomData"].map { fields[$0] }
         push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
-            try OfflinePushInfo(decoding: value, now: now, countsOnBadge: true, &warnings)
+            try OfflinePushInfo(
+                decoding: value,
+                now: now,
+                countsOnBadge: true,
+                allowsExtensions: allowsExtensions,
+                &warnings,
+            )
         }
     }
 

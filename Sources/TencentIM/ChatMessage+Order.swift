@@ -34,7 +34,7 @@ extension ChatMessage {
             messageKey: key,
             sender: sender,
             recipients: recipients.accounts,
-            activity: try activity(application: application),
+            activity: try activity(application: application, &warnings),
             notification: notification,
             suppression: suppression,
             lifetime: lifetime,
@@ -140,14 +140,30 @@ extension ChatMessage {
 
     // MARK: - The Live Activity
 
-    private func activity(application: Application) throws(TencentError) -> ActivityInstruction? {
+    private func activity(
+        application: Application,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) -> ActivityInstruction? {
         guard let info = push?.apns.liveActivity else { return nil }
-        let content = ActivityContent(
+        var content = ActivityContent(
             event: info.event,
             contentState: info.contentState,
+            staleDate: info.event == .end ? nil : info.extensions?.staleDate,
+            relevanceScore: info.extensions?.relevanceScore,
             dismissalDate: info.dismissalDate,
-            alert: application.copiesAlertToLiveActivity ? alert : nil,
+            alert: info.extensions?.alert ?? (application.copiesAlertToLiveActivity ? alert : nil),
+            start: info.extensions?.start,
         )
+        if info.extensions != nil {
+            warnings += try extensionFindings(content)
+        }
+        if content.event != .start {
+            content.start = nil
+        }
+        // An alert without text would be left out of the push; here already, so that nothing takes it for one.
+        if content.alert?.isEmpty == true {
+            content.alert = nil
+        }
         let count = LiveActivityPayload.surelyFits(content) ? 0 : byteCount(of: content)
         guard count <= PayloadLimit.bytes else {
             throw TencentError(
@@ -156,7 +172,26 @@ extension ChatMessage {
                 "the push has \(count) bytes, at most \(PayloadLimit.bytes) are allowed",
             )
         }
-        return ActivityInstruction(laID: info.laID, content: content, defaultDismissal: .immediate)
+        return ActivityInstruction(
+            laID: info.laID,
+            content: content,
+            defaultDismissal: .immediate,
+            priority: info.extensions?.priority,
+        )
+    }
+
+    /// What is to be said of alert and start. Dates and state were looked at as they were read.
+    private func extensionFindings(_ content: ActivityContent) throws(TencentError) -> [RequestWarning] {
+        var warnings: [RequestWarning] = []
+        for finding in content.findings(now: time) {
+            guard let name = LiveActivityExtensions.name(of: finding.field) else { continue }
+            let field = "OfflinePushInfo.ApnsInfo.LiveActivity.\(name)"
+            guard finding.severity == .warning else {
+                throw TencentError(.offlinePushInfo, path: field + finding.path, finding.message)
+            }
+            warnings.append(RequestWarning(finding, field: field))
+        }
+        return warnings
     }
 
     private func byteCount(of content: ActivityContent) -> Int {

@@ -10,6 +10,7 @@ extension ChatMessage {
     ///
     /// - Parameters:
     ///   - sender: the caller's account, which sends where From_Account is absent, as in chat.
+    ///   - allowsExtensions: whether LiveActivity may have fields that Tencent does not have.
     ///   - now: seconds since 1970.
     ///   - randomNumbers: makes the part of TaskId that nobody can guess.
     /// - Throws: the first fault found.
@@ -17,6 +18,7 @@ extension ChatMessage {
         decodingPush bytes: [UInt8],
         sender: String,
         sdkAppID: Int64,
+        allowsExtensions: Bool = false,
         now: Int64,
         randomNumbers: inout some RandomNumberGenerator,
     ) throws(TencentError) {
@@ -40,7 +42,13 @@ extension ChatMessage {
             throw fields.fault("OfflinePushInfo", "missing", code: .offlinePushInfo)
         }
         warnings = []
-        push = try OfflinePushInfo(decoding: info, now: now, countsOnBadge: false, &warnings)
+        push = try OfflinePushInfo(
+            decoding: info,
+            now: now,
+            countsOnBadge: false,
+            allowsExtensions: allowsExtensions,
+            &warnings,
+        )
         key = ChatMessage.taskID(sdkAppID: sdkAppID, now: now, randomNumbers: &randomNumbers)
         time = now
         isOnlineOnly = false

@@ -5,8 +5,15 @@ extension LiveActivityInfo {
     /// The longest LaId in bytes, not characters.
     static let maximumIDBytes = 64
 
-    /// - Parameter now: seconds since 1970.
-    init(decoding fields: RequestFields, now: Int64, _ warnings: inout [RequestWarning]) throws(TencentError) {
+    /// - Parameters:
+    ///   - now: seconds since 1970.
+    ///   - allowsExtensions: whether there may be fields that Tencent does not have; without it they are unknown ones.
+    init(
+        decoding fields: RequestFields,
+        now: Int64,
+        allowsExtensions: Bool,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) {
         guard let laID = try fields.string("LaId") else { throw fields.fault("LaId", "missing") }
         guard !laID.isEmpty, laID.utf8.count <= LiveActivityInfo.maximumIDBytes else {
             throw fields.fault(
@@ -15,8 +22,8 @@ extension LiveActivityInfo {
             )
         }
         guard let name = try fields.string("Event") else { throw fields.fault("Event", "missing") }
-        guard let event = ActivityEvent(rawValue: name), event != .start else {
-            throw fields.fault("Event", "must be update or end")
+        guard let event = ActivityEvent(rawValue: name), allowsExtensions || event != .start else {
+            throw fields.fault("Event", allowsExtensions ? "must be start, update or end" : "must be update or end")
         }
         guard let state = try fields.object("ContentState") else { throw fields.fault("ContentState", "missing") }
         self.laID = laID
@@ -26,18 +33,18 @@ extension LiveActivityInfo {
             RequestWarning($0, field: fields.path(of: "ContentState"))
         }
         dismissalDate = try LiveActivityInfo.dismissalDate(in: fields, event: event, now: now, &warnings)
-        for (key, _) in fields.object.members where !LiveActivityInfo.fields.contains(key) {
-            warnings.append(
-                RequestWarning(
-                    field: fields.path(of: key),
-                    code: .unknownField,
-                    message: "nothing reads this field; LiveActivity has LaId, Event, ContentState and DismissalDate",
-                )
-            )
+        extensions =
+            allowsExtensions
+            ? try LiveActivityExtensions(decoding: fields, event: event, now: now, &warnings) : nil
+        let known = LiveActivityInfo.fields + (allowsExtensions ? LiveActivityExtensions.fields : [])
+        for (key, _) in fields.object.members where !known.contains(key) {
+            let names = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
+            let message = "nothing reads this field; LiveActivity has \(names)"
+            warnings.append(RequestWarning(field: fields.path(of: key), code: .unknownField, message: message))
         }
     }
 
-    private static let fields: Set<String> = ["LaId", "Event", "ContentState", "DismissalDate"]
+    private static let fields = ["LaId", "Event", "ContentState", "DismissalDate"]
 
     private static func dismissalDate(
         in fields: RequestFields,

@@ -12,11 +12,13 @@ extension OfflinePushInfo {
     ///   - now: seconds since 1970.
     ///   - countsOnBadge: whether a push counts 1 on the app's icon where no field says what it does. Tencent: yes for
     ///     chat messages, no for pure pushes (`timpush/...`).
+    ///   - allowsExtensions: whether LiveActivity may have fields that Tencent does not have.
     /// - Throws: 90043 with the path of the first field that is wrong.
     init(
         decoding value: JSONValue,
         now: Int64,
         countsOnBadge: Bool,
+        allowsExtensions: Bool = false,
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) {
         let fields = try RequestFields(
@@ -38,7 +40,7 @@ extension OfflinePushInfo {
         otherPlatforms = try OtherPlatforms.check(fields, &warnings)
         apns =
             try fields.object("ApnsInfo").map { apns throws(TencentError) in
-                try ApnsInfo(decoding: apns, now: now, &warnings)
+                try ApnsInfo(decoding: apns, now: now, allowsExtensions: allowsExtensions, &warnings)
             } ?? ApnsInfo()
         badge = try OfflinePushInfo.badge(in: fields, counts: apns.countsOnBadge ?? countsOnBadge, &warnings)
         guard apns.isSilent else { return }
@@ -98,6 +100,7 @@ extension ApnsInfo {
     fileprivate init(
         decoding fields: RequestFields,
         now: Int64,
+        allowsExtensions: Bool,
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) {
         sound = try fields.string("Sound")
@@ -115,7 +118,7 @@ extension ApnsInfo {
             countsOnBadge = try !fields.flag("BadgeMode")
         }
         liveActivity = try fields.object("LiveActivity").map { activity throws(TencentError) in
-            try LiveActivityInfo(decoding: activity, now: now, &warnings)
+            try LiveActivityInfo(decoding: activity, now: now, allowsExtensions: allowsExtensions, &warnings)
         }
         isSilent = try ApnsInfo.isSilent(fields, hasActivity: liveActivity != nil, &warnings)
     }

@@ -52,4 +52,6 @@ struct LiveActivityInfo: Equatable {
     var contentState: [UInt8]
     /// DismissalDate in seconds since 1970; nil on an update.
     var dismissalDate: Int64?
+    /// What Tencent does not have; nil where the app does not allow it.
+    var extensions: LiveActivityExtensions?
 }

@@ -124,6 +124,7 @@ public final class TencentIMAPI {
                 decoding: body,
                 form: form,
                 sender: caller.identifier,
+                allowsExtensions: caller.application.allowsExtensions,
                 now: now,
                 randomNumbers: &randomNumbers,
             )
@@ -132,6 +133,7 @@ public final class TencentIMAPI {
                 decodingPush: body,
                 sender: caller.identifier,
                 sdkAppID: caller.application.sdkAppID,
+                allowsExtensions: caller.application.allowsExtensions,
                 now: now,
                 randomNumbers: &randomNumbers,
             )

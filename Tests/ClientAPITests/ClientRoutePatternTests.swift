@@ -26,6 +26,8 @@ struct ClientRoutePatternTests {
             ("PUT", "/v1/activities/order%2F1", "/v1/activities/{laId}"),
             ("DELETE", "/v1/activities/order-1", "/v1/activities/{laId}"),
             ("DELETE", "/v1/activities", "/v1/activities"), ("GET", "/v1/registrations", "/v1/registrations"),
+            ("PUT", "/v1/start-tokens/Order", "/v1/start-tokens/{attributesType}"),
+            ("DELETE", "/v1/start-tokens/Order", "/v1/start-tokens/{attributesType}"),
             ("GET", "/v1/messages/1_2_3", "/v1/messages/{MsgKey}"),
             ("POST", "/v1/channels", "/v1/channels"), ("GET", "/v1/channels", "/v1/channels"),
             ("GET", "/v1/channels/a%2Fb=", "/v1/channels/{channelId}"),

@@ -66,6 +66,8 @@ final class Phone {
             let files = [
                 "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0004_recent_request.sql",
                 "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql",
+                "0008_registration_import.sql", "0009_token_hygiene.sql", "0010_provider_tokens.sql", "0011_pacing.sql",
+                "0012_suspects.sql", "0013_claim_answer.sql", "0014_waiting_alerts.sql", "0016_start_tokens.sql",
             ]
             try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined(), database: url)
             shared = url
@@ -129,6 +131,20 @@ final class Phone {
             "{\"token\":\"\(token)\",\"businessId\":5,\"installation\":\"\(installation)\""
             + "\(Phone.member(sequence))\(more)}"
         return try await send("PUT", "/v1/activities/\(laID)", as: account, body: body)
+    }
+
+    func putStartToken(
+        _ attributesType: String = "Order",
+        _ installation: String = "phone-1",
+        token: String = Phone.token(200),
+        as account: String = "alice",
+        sequence: Int64? = nil,
+        more: String = "",
+    ) async throws -> Answer {
+        let body =
+            "{\"token\":\"\(token)\",\"businessId\":5,\"installation\":\"\(installation)\""
+            + "\(Phone.member(sequence))\(more)}"
+        return try await send("PUT", "/v1/start-tokens/\(attributesType)", as: account, body: body)
     }
 
     func delete(_ target: String, as account: String = "alice", sequence: Int64? = nil) async throws -> Answer {

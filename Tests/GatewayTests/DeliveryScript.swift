@@ -29,6 +29,10 @@ struct DeliveryScript {
         told(delivery.activitiesFound(activities, of: message, schedule: .standard, at: time(seconds)))
     }
 
+    mutating func found(starts: [FoundStart], at seconds: Int64 = 0) -> [String] {
+        told(delivery.startsFound(starts, of: message, schedule: .standard, at: time(seconds)))
+    }
+
     mutating func found(devices: [FoundDevice], at seconds: Int64 = 0) -> [String] {
         told(delivery.devicesFound(devices, of: message, schedule: .standard, at: time(seconds)))
     }
@@ -92,6 +96,7 @@ struct DeliveryScript {
         switch action {
         case nil: return []
         case .claimActivities: return ["claim"]
+        case .askForStarts: return ["ask for starts"]
         case .startAgain(let time): return ["start again at \(words(time))"]
         case .lookUpDevices: return ["look up devices"]
         case .push(let attempts): return attempts.map(words)
@@ -129,6 +134,7 @@ struct DeliveryScript {
         case .forgetBadDays: return "forget bad days of \(place)"
         case .endAccepted: return "end accepted for \(place)"
         case .endGivenUp: return "end given up for \(place)"
+        case .startFailed: return "start failed on \(correction.installation ?? "all")"
         case .alertSettled(let messageID): return "alert of \(messageID) settled for \(place)"
         case .alertNotSent(let messageID): return "alert of \(messageID) not sent for \(place)"
         }

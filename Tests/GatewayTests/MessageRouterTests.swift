@@ -63,6 +63,7 @@ struct MessageRouterTests {
             directory: directory,
             retrySchedule: .standard,
             pacing: .standard,
+            startRules: .standard,
             recipientsInMemory: 100,
             counters: counters,
             logger: logger,

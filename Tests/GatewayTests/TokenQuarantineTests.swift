@@ -7,10 +7,23 @@ import Testing
 
 @Suite("Days on which APNs did not know a token", .serialized, .timeLimit(.minutes(5)))
 struct TokenQuarantineTests {
-    private static let kinds = [DeliveryTarget.Kind.device, .activity]
+    private static let kinds = [DeliveryTarget.Kind.device, .activity, .start]
 
     private static func table(_ kind: DeliveryTarget.Kind) -> String {
-        kind == .device ? "device" : "live_activity"
+        switch kind {
+        case .device: "device"
+        case .activity: "live_activity"
+        case .start: "start_token"
+        }
+    }
+
+    /// The token of phone-1.
+    private static func token(_ kind: DeliveryTarget.Kind) -> UInt8 {
+        switch kind {
+        case .device: 101
+        case .activity: 1
+        case .start: 201
+        }
     }
 
     private static func correct(
@@ -23,7 +36,7 @@ struct TokenQuarantineTests {
             RegistrationCorrection(
                 kind: kind,
                 installation: "phone-1",
-                token: try Fixture.token(kind == .device ? 101 : 1),
+                token: try Fixture.token(Self.token(kind)),
                 change: change,
             )
         }
@@ -51,6 +64,7 @@ struct TokenQuarantineTests {
         try database.registerActivity()
         try database.registerDevice(on: "phone-2", token: 102)
         try database.registerActivity(on: "phone-2", token: 2)
+        try put(database, .start, token: token(.start))
     }
 
     /// A PUT of phone-1, as the gateway passes it on.
@@ -69,6 +83,12 @@ struct TokenQuarantineTests {
                 """
                 SELECT register_activity(\(app), 'alice', 'order-7', 'phone-1', \(bytes), 1, NULL, NULL, NULL, NULL, NULL,
                     NULL)
+                """
+            )
+        case .start:
+            try database.sql(
+                """
+                SELECT register_start_token(\(app), 'alice', 'Order', 'phone-1', \(bytes), 1, NULL, NULL, NULL, NULL)
                 """
             )
         }
@@ -145,7 +165,7 @@ struct TokenQuarantineTests {
         try await StoreDatabase.run { _, database in
             try Self.register(database)
             for _ in 0..<3 { try await Self.fail(database, kind) }
-            try Self.put(database, kind, token: kind == .device ? 101 : 1)
+            try Self.put(database, kind, token: Self.token(kind))
             #expect(try Self.state(database, kind) == "3|t|f")
             try await Self.correct(database, kind, .badDay(registeredUntil: try database.time()))
             #expect(try Self.state(database, kind) == "3|t|t")
@@ -157,7 +177,7 @@ struct TokenQuarantineTests {
         try await StoreDatabase.run { _, database in
             try Self.register(database)
             for _ in 0..<3 { try await Self.fail(database, kind) }
-            try Self.put(database, kind, token: kind == .device ? 111 : 11)
+            try Self.put(database, kind, token: Self.token(kind) + 10)
             #expect(try Self.state(database, kind) == "0||f")
         }
     }

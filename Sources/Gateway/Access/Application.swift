@@ -30,6 +30,8 @@ public struct Application: Sendable, Equatable {
     public var fallbackCollapse: FallbackCollapse
     /// Language of placeholder texts.
     public var placeholderLanguage: PlaceholderLanguage
+    /// Whether its callers may use fields that the vendor of the API does not have, such as a start of an activity.
+    public var allowsExtensions: Bool
     /// Keeps its callers to its limits; nil: it has none.
     public var rateLimiter: RateLimiter?
     /// What its phones decode; nil: it has no schema, so that nothing is checked.
@@ -45,6 +47,7 @@ public struct Application: Sendable, Equatable {
         liveActivityPriority: Int? = nil,
         fallbackCollapse: FallbackCollapse = .message,
         placeholderLanguage: PlaceholderLanguage = .international,
+        allowsExtensions: Bool = false,
         rateLimiter: RateLimiter? = nil,
         contentSchemas: ContentSchemas? = nil,
     ) {
@@ -56,6 +59,7 @@ public struct Application: Sendable, Equatable {
         self.liveActivityPriority = liveActivityPriority
         self.fallbackCollapse = fallbackCollapse
         self.placeholderLanguage = placeholderLanguage
+        self.allowsExtensions = allowsExtensions
         self.rateLimiter = rateLimiter
         self.contentSchemas = contentSchemas
     }

@@ -72,7 +72,7 @@ public final class ApplicationDirectory: Sendable {
                 SELECT sdk_app_id, updated_at, secret_key_sealed, administrators, require_imported_accounts,
                     live_activity_alert, live_activity_priority::bigint, fallback_collapse, placeholder_language,
                     requests_per_second, caller_requests_per_second, batch_recipients_per_minute,
-                    client_requests_per_minute, usersig_failures_per_minute
+                    client_requests_per_minute, usersig_failures_per_minute, extensions
                 FROM app
                 """
             ),
@@ -107,6 +107,7 @@ public final class ApplicationDirectory: Sendable {
                 liveActivityPriority: try row.integerOrNil(6).flatMap { Int(exactly: $0) },
                 fallbackCollapse: Application.FallbackCollapse(rawValue: try row.text(7)) ?? .message,
                 placeholderLanguage: Application.PlaceholderLanguage(rawValue: try row.text(8)) ?? .international,
+                allowsExtensions: try row.boolean(14),
                 rateLimiter: .keeping(
                     before.snapshot.applications[id]?.rateLimiter,
                     for: RateLimits(

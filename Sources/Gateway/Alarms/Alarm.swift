@@ -89,7 +89,7 @@ extension Alarm {
         }
         let destination = attempt.destination
         let isPerRoute = kind != .signingKeyRefused && kind != .providerTokenRefused
-        let route = isPerRoute ? attempt.kind : nil
+        let route: DeliveryTarget.Kind? = isPerRoute ? attempt.isActivity ? .activity : .device : nil
         let subject = [
             "\(destination.certificate.businessID)", destination.environment.rawValue, route?.rawValue, reason,
         ]
@@ -121,7 +121,7 @@ extension Alarm {
         case .providerTokenRefused:
             return "APNs refuses the provider tokens of the key \(certificate.key.keyID) \(place): \(reason)"
         case .topicRefused:
-            let what = attempt.kind == .activity ? "Live Activity pushes" : "notifications"
+            let what = attempt.isActivity ? "Live Activity pushes" : "notifications"
             return
                 "the key \(certificate.key.keyID) may not send \(what) to \(certificate.bundleID) \(place): \(reason)"
         case .wrongTopic:

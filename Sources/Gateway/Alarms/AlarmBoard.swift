@@ -31,7 +31,7 @@ public final class AlarmBoard: Sendable {
                     sdkAppID: message.order.sdkAppID,
                     businessID: attempt.destination.certificate.businessID,
                     environment: attempt.destination.environment,
-                    route: attempt.kind,
+                    route: attempt.isActivity ? .activity : .device,
                     provesTopic: provesTopic,
                 )
             }

@@ -18,6 +18,7 @@ final class DeliveryEngine {
     private let directory: ApplicationDirectory
     private let retrySchedule: RetrySchedule
     private let pacing: ActivityPacing
+    private let startRules: StartRules
     private let recipientsInMemory: Int
     private let counters: DeliveryCounters
     private let logger: Logger
@@ -26,10 +27,12 @@ final class DeliveryEngine {
     /// Recipients of paced messages, the one whose turn comes first in front.
     private var paced: [(task: RecipientTask, due: MonotonicTime)] = []
     private var pacedTimer: EventLoopTimer?
+    private var starts = WorkQueue()
     private var lookUps = WorkQueue()
     private var counts = WorkQueue()
     private var settlements: [SettlementEntry] = []
     private let claimSignal = Signal()
+    private let startSignal = Signal()
     private let lookUpSignal = Signal()
     private let countSignal = Signal()
     private let settleSignal = Signal()
@@ -48,6 +51,7 @@ final class DeliveryEngine {
         directory: ApplicationDirectory,
         retrySchedule: RetrySchedule,
         pacing: ActivityPacing,
+        startRules: StartRules,
         recipientsInMemory: Int,
         counters: DeliveryCounters,
         logger: Logger,
@@ -58,6 +62,7 @@ final class DeliveryEngine {
         self.directory = directory
         self.retrySchedule = retrySchedule
         self.pacing = pacing
+        self.startRules = startRules
         self.recipientsInMemory = recipientsInMemory
         self.counters = counters
         self.logger = logger
@@ -84,6 +89,7 @@ final class DeliveryEngine {
     func start(on loop: EventLoop, isolation: isolated any Actor = #isolation) {
         pacedTimer = EventLoopTimer(on: loop) { [weak self] in self?.startPaced() }
         run(on: loop) { await $0.claimActivities() }
+        run(on: loop) { await $0.askForStarts() }
         run(on: loop) { await $0.lookUpDevices() }
         run(on: loop) { await $0.countBadges() }
         run(on: loop) { await $0.settle() }
@@ -106,7 +112,7 @@ final class DeliveryEngine {
         isClosed = true
         pacedTimer?.cancel()
         dropWork()
-        for signal in [claimSignal, lookUpSignal, countSignal, settleSignal] {
+        for signal in [claimSignal, startSignal, lookUpSignal, countSignal, settleSignal] {
             signal.set()
         }
     }
@@ -166,6 +172,9 @@ final class DeliveryEngine {
         case .claimActivities:
             claims.append(task)
             claimSignal.set()
+        case .askForStarts:
+            starts.append(task)
+            startSignal.set()
         case .startAgain(let time):
             startAgain(task, at: time)
         case .lookUpDevices where task.isToBeCounted:
@@ -402,6 +411,31 @@ final class DeliveryEngine {
         return complete
     }
 
+    private func askForStarts() async {
+        while !isClosed {
+            await startSignal.wait()
+            while let batch = starts.takeDistinct(limit: DeliveryEngine.batchSize, by: \.accountKey), !batch.isEmpty {
+                await query(batch) { engine, tasks throws(PostgresError) in
+                    // One time for the question and for the decision: what is left out of the one is in the other.
+                    let now = engine.currentTime
+                    let found = try await engine.store.starts(
+                        tasks.compactMap { $0.startQuestion(at: now) },
+                        rules: engine.startRules,
+                    )
+                    for (task, starts) in zip(tasks, found) {
+                        let action = task.delivery.startsFound(
+                            starts,
+                            of: task.message.underWay,
+                            schedule: engine.retrySchedule,
+                            at: now,
+                        )
+                        engine.perform(action, task)
+                    }
+                }
+            }
+        }
+    }
+
     private func lookUpDevices() async {
         while !isClosed {
             await lookUpSignal.wait()
@@ -602,6 +636,7 @@ final class DeliveryEngine {
     /// Forgets everything in memory: it belongs to another instance now, or will.
     private func dropWork() {
         claims = WorkQueue()
+        starts = WorkQueue()
         paced = []
         lookUps = WorkQueue()
         counts = WorkQueue()

@@ -5,6 +5,8 @@ public struct DeliveryTarget: Sendable, Equatable {
     /// Which of the phone's tokens it is.
     public enum Kind: String, Sendable {
         case activity
+        /// A push-to-start token; also a phone where a start may still come up, whose update token is waited for.
+        case start
         case device
     }
 
@@ -68,10 +70,12 @@ public struct DeliveryTarget: Sendable, Equatable {
     }
 
     /// Whether the last answer is one of those after which a notification takes the activity push's place: 410,
-    /// BadDeviceToken in every environment tried, DeviceTokenNotForTopic, 413. So is a state that the app cannot decode
-    /// where that is the app's policy.
+    /// BadDeviceToken in every environment tried, DeviceTokenNotForTopic, 413. So does it after a start that could not be
+    /// sent, after an update whose activity did not come up, and in place of a state that the app cannot decode where
+    /// that is the app's policy.
     var isLostActivityPush: Bool {
-        guard kind == .activity, case .settled(let outcome) = state else { return false }
+        if isLostWithoutRefusal { return true }
+        guard kind != .device, case .settled(let outcome) = state else { return false }
         switch outcome {
         case .tokenDead: return true
         case .refused:

@@ -25,8 +25,13 @@ public struct PushAttempt: Sendable, Equatable {
     public var badge: Int64?
     /// What is sent in place of the message's own content; nil: that itself.
     var checkedContent: CheckedContent?
+    /// The iOS version of the phone that a start goes to; nil: unknown, or another push.
+    var system: IOSVersion?
     /// The alert of an older update that goes along with this one's state.
     var waitingAlert: WaitingAlert?
     /// The message whose alert the push carries; nil: it carries none.
     var alertMessageID: Int64?
+
+    /// Whether it is a Live Activity push, a start included.
+    var isActivity: Bool { kind != .device }
 }

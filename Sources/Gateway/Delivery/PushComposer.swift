@@ -9,7 +9,11 @@ struct PushComposer {
     private let message: MessageUnderWay
     /// By the position of the translation, nil for the message's own texts.
     private var notifications: [Int?: Encoded] = [:]
-    private var activity: (template: LiveActivityPayloadTemplate, dismissalDate: Int64?, checked: CheckedContent?)?
+    private var activity:
+        (
+            template: LiveActivityPayloadTemplate, dismissalDate: Int64?, checked: CheckedContent?,
+            start: ActivityStart?
+        )?
 
     private enum Encoded {
         case payload(NotificationPayload)
@@ -23,7 +27,7 @@ struct PushComposer {
     /// The request for an attempt, or nil if its payload exceeds 4096 bytes.
     mutating func request(for attempt: PushAttempt, to account: String, at now: UnixTime) -> APNsRequest? {
         let bundleID = attempt.destination.certificate.bundleID
-        let isActivity = attempt.kind == .activity
+        let isActivity = attempt.isActivity
         let payload = isActivity ? activityPayload(attempt, now) : notificationPayload(attempt)
         guard let payload else { return nil }
         return APNsRequest(
@@ -33,8 +37,7 @@ struct PushComposer {
             priority: attempt.priority,
             expiration: attempt.expiration,
             apnsID: PushComposer.apnsID(message.receipt.id, attempt.kind, account, attempt.installation),
-            collapseID: isActivity
-                ? PushIdentifiers.collapseID(messageID: message.receipt.id) : fallbackCollapseID(account),
+            collapseID: collapseID(attempt.kind, account),
             payload: payload,
         )
     }
@@ -50,16 +53,41 @@ struct PushComposer {
         PushIdentifiers.apnsID(messageID: messageID, kind: kind.rawValue, target: "\(installation)/\(account)")
     }
 
-    private func fallbackCollapseID(_ account: String) -> String {
-        if let activity = message.order.activity, message.application.fallbackCollapse == .activity {
+    /// That of a start is the activity's, so that one that is sent again replaces the one that APNs still has.
+    private func collapseID(_ kind: DeliveryTarget.Kind, _ account: String) -> String {
+        let isOfActivity =
+            switch kind {
+            case .activity: false
+            case .start: true
+            case .device: message.application.fallbackCollapse == .activity
+            }
+        if isOfActivity, let activity = message.order.activity {
             return PushIdentifiers.collapseID(account: account, laID: activity.laID)
         }
         return PushIdentifiers.collapseID(messageID: message.receipt.id)
     }
 
+    /// What is said to a phone, with the state that its app can decode. To an activity that runs already, a start is an
+    /// update with the start's state.
+    private func content(
+        of instruction: ActivityInstruction,
+        for attempt: PushAttempt,
+        _ start: ActivityStart?,
+    ) -> ActivityContent {
+        var content = attempt.checkedContent?.converted ?? instruction.content
+        guard content.event == .start else { return content }
+        content.start = start
+        if attempt.kind != .start {
+            content.event = .update
+        }
+        return content
+    }
+
     private mutating func activityPayload(_ attempt: PushAttempt, _ now: UnixTime) -> [UInt8]? {
         guard let instruction = message.order.activity else { return nil }
         let timestamp = attempt.timestamp ?? now.seconds
+        // As far as the phone's system understands it.
+        let start = attempt.kind == .start ? instruction.content.start?.adapted(to: attempt.system) : nil
         let dismissalDate = DismissalDate.toSend(
             event: instruction.content.event,
             requested: instruction.content.dismissalDate,
@@ -67,18 +95,18 @@ struct PushComposer {
             now: now.seconds,
         )
         if let waiting = attempt.waitingAlert {
-            var content = attempt.checkedContent?.converted ?? instruction.content
+            var content = content(of: instruction, for: attempt, start)
             content.alert = waiting.alert
             let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: dismissalDate)
             // Where both do not fit into one push, the state goes without the alert.
             if payload.count <= PayloadLimit.bytes { return payload }
         }
-        if activity == nil || activity?.dismissalDate != dismissalDate || activity?.checked != attempt.checkedContent {
-            let content = attempt.checkedContent?.converted ?? instruction.content
-            activity = (
-                LiveActivityPayloadTemplate(content, dismissalDate: dismissalDate), dismissalDate,
-                attempt.checkedContent
-            )
+        if activity == nil || activity?.dismissalDate != dismissalDate || activity?.checked != attempt.checkedContent
+            || activity?.start != start
+        {
+            let content = content(of: instruction, for: attempt, start)
+            let template = LiveActivityPayloadTemplate(content, dismissalDate: dismissalDate)
+            activity = (template, dismissalDate, attempt.checkedContent, start)
         }
         guard let payload = activity?.template.encode(timestamp: timestamp) else { return nil }
         return payload.count <= PayloadLimit.bytes ? payload : nil

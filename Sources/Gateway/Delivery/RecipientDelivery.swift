@@ -11,6 +11,8 @@ struct RecipientDelivery: Sendable {
     enum Action: Sendable, Equatable {
         /// Claim the recipient's registrations of the activity; answer with ``activitiesFound(_:of:schedule:at:)``.
         case claimActivities
+        /// Claim starts, or ask which activities may still come up; answer with ``startsFound(_:of:schedule:at:)``.
+        case askForStarts
         /// Keep it in memory until then, and go on with ``start(of:at:)``.
         case startAgain(at: UnixTime)
         /// Look up the recipient's devices; answer with ``devicesFound(_:of:schedule:at:)``.
@@ -24,9 +26,16 @@ struct RecipientDelivery: Sendable {
     /// Why a target waits for its turn after another message's push.
     private static let paced = "paced"
 
-    private(set) var progress: RecipientProgress
+    var progress: RecipientProgress
     private var underWay: [Int: UnderWay] = [:]
     private var corrections: [RegistrationCorrection] = []
+    /// Whether it was asked for starts since it was begun or gone on with.
+    var hasAskedForStarts = false
+    /// Whether an activity came up since registrations were claimed; claimed again once, they are not the next time.
+    var claimsAgain = false
+    var hasClaimedAgain = false
+    /// Why the recipient has no activity to push to, where that is so.
+    var missing: String?
 
     /// A push that APNs has not answered, and where else it could go.
     private struct UnderWay: Sendable {
@@ -47,6 +56,8 @@ struct RecipientDelivery: Sendable {
 
     /// Begins, or goes on from stored progress.
     mutating func start(of message: MessageUnderWay, at now: UnixTime) -> Action {
+        (hasAskedForStarts, claimsAgain, hasClaimedAgain) = (false, false, false)
+        missing = nil
         if let suppression = message.order.suppression {
             return finish(of: message, adding: nothing(.suppressed, suppression.rawValue))
         }
@@ -72,6 +83,7 @@ struct RecipientDelivery: Sendable {
         let found = found.filter { $0.verdict != .notLive }
         let live = found.filter { $0.verdict != .quarantined }
         for registration in live {
+            takeUpWait(on: registration.installation)
             guard let index = target(.activity, registration.installation, registration.token, at: now) else {
                 // Claimed only for another phone's sake: the state did not go there again.
                 if registration.verdict == .claimed, !isAccepted(registration.installation) {
@@ -99,8 +111,10 @@ struct RecipientDelivery: Sendable {
         }
         cancelGone(.activity, except: live.map(\.installation))
         guard attempts.isEmpty else { return .push(attempts) }
-        let missing = found.isEmpty ? "activity_not_registered" : "activity_token_quarantined"
-        return resolve(of: message, at: now, missing: missing)
+        if !found.isEmpty {
+            missing = "activity_token_quarantined"
+        }
+        return resolve(of: message, at: now)
     }
 
     /// The recipient's devices.
@@ -220,6 +234,9 @@ struct RecipientDelivery: Sendable {
         if verdict != .accepted, pushed.attempt.kind == .activity {
             correctState(of: pushed.attempt.installation, message)
         }
+        if pushed.attempt.kind == .start {
+            startFinished(index, pushed.attempt)
+        }
         correctAlert(of: pushed, isWaiting: progress.targets[index].isWaiting)
         return underWay.isEmpty ? resolve(of: message, at: now) : nil
     }
@@ -237,6 +254,9 @@ struct RecipientDelivery: Sendable {
         if unsent.attempt.kind == .activity {
             correctState(of: unsent.attempt.installation, message)
         }
+        if unsent.attempt.kind == .start {
+            correctStart(of: unsent.attempt.installation)
+        }
         correctAlert(of: unsent, isWaiting: false)
         progress.targets[index].statusReason = reason
         settle(index, as: .refused)
@@ -253,13 +273,15 @@ struct RecipientDelivery: Sendable {
     // MARK: - Resolution
 
     /// Decides once no push is under way.
-    ///
-    /// - Parameter missing: why the recipient has no activity to push to, where that is so.
-    private mutating func resolve(
-        of message: MessageUnderWay,
-        at now: UnixTime,
-        missing: String = "activity_not_registered",
-    ) -> Action {
+    mutating func resolve(of message: MessageUnderWay, at now: UnixTime) -> Action {
+        if progress.stage != .notification, !hasAskedForStarts, mayMeetStarts(message) {
+            hasAskedForStarts = true
+            return .askForStarts
+        }
+        if claimsAgain, !hasClaimedAgain {
+            hasClaimedAgain = true
+            return .claimActivities
+        }
         if let (until, reason) = earliestWaiting() {
             if reason == RecipientDelivery.paced { return .startAgain(at: min(until, message.deadline)) }
             return .settle(
@@ -269,14 +291,19 @@ struct RecipientDelivery: Sendable {
                 )
             )
         }
-        let activityPushes = progress.targets.filter { $0.kind == .activity && $0.state != .settled(.cancelled) }
+        let activityPushes = progress.targets.filter { $0.kind != .device && $0.state != .settled(.cancelled) }
         let allAreLost = activityPushes.allSatisfy(\.isLostActivityPush)
         switch progress.stage {
         case .activity where activityPushes.isEmpty:
-            enterNotificationStage(because: missing)
+            enterNotificationStage(because: missing ?? RecipientDelivery.nothingRegistered(for: message))
             return lookUpDevices(of: message)
         case .activity:
             guard allAreLost else { return finish(of: message, adding: nil) }
+            if let reason = activityPushes.last?.lossWithoutRefusal, activityPushes.allSatisfy(\.isLostWithoutRefusal) {
+                // Registrations were looked at just now.
+                enterNotificationStage(because: reason)
+                return lookUpDevices(of: message)
+            }
             progress.stage = .recheck
             progress.notificationReason = "activity_push_refused"
             return .settle(Settlement(next: .fallingBack(progress: progress), corrections: takeCorrections()))
@@ -303,7 +330,7 @@ struct RecipientDelivery: Sendable {
         return finish(of: message, adding: isRecorded ? nil : nothing(.expired, "deadline_passed"))
     }
 
-    private mutating func finish(of message: MessageUnderWay, adding last: DeliveryRecord?) -> Action {
+    mutating func finish(of message: MessageUnderWay, adding last: DeliveryRecord?) -> Action {
         if message.order.activity?.content.event == .end {
             giveUpEnds(isCutShort: last?.outcome == .expired || last?.outcome == .quarantined)
         }
@@ -328,7 +355,7 @@ struct RecipientDelivery: Sendable {
 
     /// The index of the target to push to, or nil if this token has its outcome already. A new token of a phone whose
     /// former one was lost is tried afresh.
-    private mutating func target(
+    mutating func target(
         _ kind: DeliveryTarget.Kind,
         _ installation: String,
         _ token: PushToken,
@@ -356,7 +383,12 @@ struct RecipientDelivery: Sendable {
                 return known
             }
         }
-        let reason = kind == .activity ? "activity_registered" : progress.notificationReason
+        let reason =
+            switch kind {
+            case .activity: "activity_registered"
+            case .start: "start_token_registered"
+            case .device: progress.notificationReason
+            }
         progress.targets.append(
             DeliveryTarget(
                 kind: kind,
@@ -393,7 +425,8 @@ struct RecipientDelivery: Sendable {
             ? ActivityPriority.alertTakenAlong
             : ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: registration.isBudgetSpent)
         progress.targets[index].priorityReason = reason
-        let event = instruction.content.event
+        // A start of an activity that runs already is an update of it.
+        let event: ActivityEvent = instruction.content.event == .end ? .end : .update
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
         let token = TokenToTry(registration)
         let attempts = begin(index, token, message, schedule, now) {
@@ -447,7 +480,7 @@ struct RecipientDelivery: Sendable {
         }
     }
 
-    private mutating func begin(
+    mutating func begin(
         _ index: Int,
         _ token: TokenToTry,
         _ message: MessageUnderWay,
@@ -511,7 +544,7 @@ struct RecipientDelivery: Sendable {
         }
     }
 
-    private mutating func settle(_ index: Int, as outcome: DeliveryOutcome, reason: String? = nil) {
+    mutating func settle(_ index: Int, as outcome: DeliveryOutcome, reason: String? = nil) {
         progress.targets[index].state = .settled(outcome)
         if let reason {
             progress.targets[index].reason = reason
@@ -550,13 +583,20 @@ struct RecipientDelivery: Sendable {
         DeliveryRecord(
             route: .nothing,
             routeReason: reason,
-            isFallback: progress.notificationReason == "activity_push_refused",
+            isFallback: progress.targets.contains(where: \.isLostActivityPush),
             outcome: outcome,
             target: nil,
         )
     }
 
     // MARK: - Corrections
+
+    /// The start did not come up and will not: nothing may wait for it.
+    mutating func correctStart(of installation: String) {
+        corrections.append(
+            RegistrationCorrection(kind: .start, installation: installation, token: nil, change: .startFailed)
+        )
+    }
 
     private mutating func correct(_ pushed: UnderWay, _ change: RegistrationCorrection.Change) {
         corrections.append(
@@ -617,10 +657,16 @@ struct RecipientDelivery: Sendable {
 }
 
 /// What the choice of a destination needs of a registration.
-private struct TokenToTry {
+struct TokenToTry {
     let businessID: Int64
     let environment: APNsEnvironment?
     let hasBadDays: Bool
+
+    init(_ start: FoundStart.Push) {
+        businessID = start.businessID
+        environment = start.environment
+        hasBadDays = start.hasBadDays
+    }
 
     init(_ activity: ClaimedActivity) {
         businessID = activity.businessID

@@ -59,7 +59,9 @@ final class RecipientTask {
             account: account,
             laID: activity.laID,
             messageID: message.receipt.id,
-            acceptedAt: message.receipt.acceptedAt,
+            // The minute in which what follows an end is told so is not for a start: it begins another life.
+            acceptedAt: activity.content.event == .start
+                ? message.receipt.acceptedAt + .seconds(60) : message.receipt.acceptedAt,
             isEnd: activity.content.event == .end,
             hasAlert: activity.content.alert.map { !$0.isEmpty } ?? false,
             mayHaveBeenSent: delivery.progress.mayHaveReachedAnActivity,
@@ -110,7 +112,8 @@ extension RecipientTask {
     /// Whether updates of its activity have alerts: this one's, or others' of the app.
     var mayMeetAlerts: Bool {
         let message = message.underWay
-        return message.application.copiesAlertToLiveActivity || message.order.activity?.content.alert?.isEmpty == false
+        return message.application.copiesAlertToLiveActivity || message.application.allowsExtensions
+            || message.order.activity?.content.alert?.isEmpty == false
     }
 
     /// What to ask about alerts after the claim of an installation; nil: nothing.
@@ -160,6 +163,24 @@ extension RecipientTask {
     var activityKey: ActivityKey {
         let order = message.underWay.order
         return ActivityKey(sdkAppID: order.sdkAppID, account: account, laID: order.activity?.laID ?? "")
+    }
+
+    /// What it asks about starts.
+    func startQuestion(at now: UnixTime) -> DeliveryStore.StartQuestion? {
+        let message = message.underWay
+        guard let activity = message.order.activity else { return nil }
+        return DeliveryStore.StartQuestion(
+            sdkAppID: message.order.sdkAppID,
+            account: account,
+            laID: activity.laID,
+            messageID: message.receipt.id,
+            isEnd: activity.content.event == .end,
+            attributesType: delivery.claimsStart(of: message) ? activity.content.start?.attributesType : nil,
+            alert: activity.content.alert,
+            deadline: message.deadline,
+            mayHaveBeenSent: delivery.progress.mayHaveStartedAnActivity,
+            excepted: delivery.exceptedStarts(of: message, at: now),
+        )
     }
 
     var accountKey: AccountKey {

@@ -39,6 +39,8 @@ public struct RegistrationCorrection: Sendable, Equatable {
         case endAccepted
         /// The claimed `end` of this message will not be sent any more.
         case endGivenUp
+        /// The start of this message did not come up, and will not: nothing waits for it.
+        case startFailed
         /// The alert of that message, which this push carried, was accepted, or refused for good.
         case alertSettled(messageID: Int64)
         /// The alert of that message, which this push carried, did not come through: the next push takes it along.
@@ -107,8 +109,13 @@ public struct RecipientProgress: Sendable, Equatable {
 
     /// Whether a resend to an activity could reach a phone that has shown it already: a push has no answer, or nothing is
     /// known since the process that sent it died. A refusal, such as 503, is an answer.
-    var mayHaveReachedAnActivity: Bool {
+    var mayHaveReachedAnActivity: Bool { mayHaveReached(.activity) }
+
+    /// The same of a push-to-start token.
+    var mayHaveStartedAnActivity: Bool { mayHaveReached(.start) }
+
+    private func mayHaveReached(_ kind: DeliveryTarget.Kind) -> Bool {
         targets.isEmpty
-            || targets.contains { $0.kind == .activity && $0.status == nil && $0.sentAt != nil && $0.isWaiting }
+            || targets.contains { $0.kind == kind && $0.status == nil && $0.sentAt != nil && $0.isWaiting }
     }
 }

@@ -12,6 +12,8 @@ public struct GatewayConfiguration: Sendable {
     public var retrySchedule = RetrySchedule.standard
     /// How often pushes go to one activity.
     public var activityPacing = ActivityPacing.standard
+    /// How activities are started by push.
+    public var startRules = StartRules.standard
     /// How often due work is looked for.
     public var pollInterval: Duration = .milliseconds(250)
     /// Recipients that one lane holds in memory; past that, work waits in PostgreSQL.

@@ -68,6 +68,7 @@ public final class GatewayLane {
             directory: directory,
             retrySchedule: configuration.retrySchedule,
             pacing: configuration.activityPacing,
+            startRules: configuration.startRules,
             recipientsInMemory: configuration.recipientsInMemory,
             counters: counters,
             logger: logger,

@@ -56,6 +56,22 @@ extension RegistrationFields {
         )
     }
 
+    /// A push-to-start token as these fields register it.
+    public func startToken(
+        _ attributesType: String,
+        hasCertificate: (Int64) -> Bool,
+    ) throws(RegistrationFault) -> StartTokenRegistration {
+        StartTokenRegistration(
+            attributesType: attributesType,
+            token: try token(),
+            businessID: try businessID(hasCertificate: hasCertificate),
+            environment: try choice("environment"),
+            osVersion: try text("osVersion", limit: 64),
+            appVersion: try text("appVersion", limit: 64),
+            sequence: try sequence(),
+        )
+    }
+
     /// The installation that registers.
     public func installation() throws(RegistrationFault) -> String {
         let field = spelling(of: "installation")

@@ -1,6 +1,6 @@
 /// What became of a registration.
 public enum RegistrationOutcome: Sendable, Equatable {
-    /// It is stored. `expiresAt`: when the last update of an activity can go out; nil for a device.
+    /// It is stored. `expiresAt`: when the last update of an activity can go out; nil for a device or a start token.
     case applied(expiresAt: UnixTime?)
     /// Its sequence is lower than a known one, or the same as that of other content. Nothing changed.
     case staleSequence

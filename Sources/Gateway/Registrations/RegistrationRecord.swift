@@ -4,7 +4,7 @@ public struct RegistrationRecord: Sendable, Equatable {
     public struct LastPush: Sendable, Equatable {
         /// When it was last sent or settled; while it waits, when its message was accepted.
         public var at: UnixTime
-        /// `update` or `end`; nil: a plain notification.
+        /// `start`, `update` or `end`; nil: a plain notification.
         public var event: String?
         /// The outcome of its delivery, or `retrying` while it waits.
         public var outcome: String
@@ -19,11 +19,11 @@ public struct RegistrationRecord: Sendable, Equatable {
         static let retrying = "retrying"
     }
 
-    /// `device` or `activity`.
+    /// `device`, `activity` or `start`.
     public var kind: String
     /// The installation.
     public var installation: String
-    /// The activity; nil for a device.
+    /// The activity; nil for a device or a start token.
     public var laID: String?
     /// Name of the `ActivityAttributes` type.
     public var attributesType: String?
@@ -41,7 +41,7 @@ public struct RegistrationRecord: Sendable, Equatable {
     public var registeredAt: UnixTime
     /// The installation's counter of the last change.
     public var sequence: Int64?
-    /// When the last update can go out; nil for a device.
+    /// When the last update can go out; nil for a device or a start token.
     public var expiresAt: UnixTime?
     /// App version as reported.
     public var appVersion: String?

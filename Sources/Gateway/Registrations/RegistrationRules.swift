@@ -34,6 +34,20 @@ public enum RegistrationRules {
         return value
     }
 
+    /// The longest name of an `ActivityAttributes` type in bytes.
+    public static let longestAttributesType = 128
+
+    /// The name of an `ActivityAttributes` type that keeps the rules.
+    public static func attributesType(
+        _ value: String,
+        field: String = "attributesType",
+    ) throws(RegistrationFault) -> String {
+        guard (1...longestAttributesType).contains(value.utf8.count) else {
+            throw RegistrationFault(.invalidValue, "an attributesType has 1 to 128 bytes", field: field)
+        }
+        return value
+    }
+
     /// An account that keeps the rules.
     public static func account(_ value: String, field: String = "account") throws(RegistrationFault) -> String {
         guard (1...128).contains(value.utf8.count) else {

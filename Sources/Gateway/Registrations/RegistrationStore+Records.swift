@@ -49,14 +49,17 @@ extension RegistrationStore {
             SELECT * FROM delivery
             WHERE delivery.sdk_app_id = held.sdk_app_id AND delivery.account = held.account
                 AND delivery.installation = held.installation
-                AND (CASE WHEN held.kind = 'activity'
-                    THEN delivery.route <> 'notification' AND delivery.la_id = held.la_id
-                    ELSE delivery.route = 'notification' END)
+                AND CASE held.kind
+                    WHEN 'device' THEN delivery.route = 'notification'
+                    WHEN 'activity' THEN delivery.route <> 'notification' AND delivery.la_id = held.la_id
+                    ELSE delivery.event = 'start' AND delivery.token_fingerprint = held.token_fingerprint
+                END
             ORDER BY delivery.accepted_at DESC, delivery.finished_at DESC
             LIMIT 1
         ) AS latest ON true
         WHERE held.sdk_app_id = $1 AND held.account = $2
-        ORDER BY held.kind DESC, held.installation, held.la_id
+        ORDER BY array_position(ARRAY['device', 'activity', 'start'], held.kind), held.installation, held.la_id,
+            held.attributes_type
         """
 
     private static let waitingMessages: StaticString = """

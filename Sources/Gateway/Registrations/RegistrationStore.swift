@@ -70,8 +70,46 @@ public final class RegistrationStore {
         }
     }
 
-    /// Log-out: forgets the installation's device token and its activities, those with a lower sequence or none; all
-    /// of them if the clear has none.
+    /// Registers a push-to-start token: replaces the installation's former one for the attributes type, and takes
+    /// installation and token from whoever had them.
+    public func putStartToken(
+        _ registration: StartTokenRegistration,
+        for owner: RegistrationOwner,
+    ) async throws(GatewayUnavailable) -> RegistrationOutcome {
+        let statement = PostgresStatement(
+            "SELECT register_start_token($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            [
+                .integer(owner.sdkAppID), .text(owner.account), .text(registration.attributesType),
+                .text(owner.installation), .bytes(registration.token.bytes), .integer(registration.businessID),
+                .text(registration.environment?.rawValue), .text(registration.osVersion),
+                .text(registration.appVersion), .integer(registration.sequence),
+            ],
+        )
+        return try await run(statement) { row throws(PostgresError) in
+            try row.boolean(0) ? .applied(expiresAt: nil) : .staleSequence
+        }
+    }
+
+    /// Forgets the installation's push-to-start token of one attributes type.
+    public func clearStartToken(
+        _ attributesType: String,
+        of owner: RegistrationOwner,
+        sequence: Int64?,
+    ) async throws(GatewayUnavailable) -> ClearOutcome {
+        let statement = PostgresStatement(
+            "SELECT cleared, is_stale FROM clear_start_token($1, $2, $3, $4, $5)",
+            [
+                .integer(owner.sdkAppID), .text(owner.account), .text(owner.installation), .text(attributesType),
+                .integer(sequence),
+            ],
+        )
+        return try await run(statement) { row throws(PostgresError) in
+            try row.boolean(1) ? .staleSequence : .cleared(try row.integer(0))
+        }
+    }
+
+    /// Log-out: forgets the installation's device token, activities and start tokens, those with a lower sequence or
+    /// none; all of them if the clear has none.
     public func deleteDevice(
         of owner: RegistrationOwner,
         sequence: Int64?,

@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// A message that still waits for one of the account's phones: the recipient's row in `pending`.
 struct WaitingMessage: Equatable {
     let messageID: Int64
@@ -16,9 +18,11 @@ struct WaitingMessage: Equatable {
     /// - Parameter registeredActivities: LaIds that the account has registered. Before targets are known, a message for
     ///   another activity is bound for the devices.
     func lastPush(to record: RegistrationRecord, registeredActivities: Set<String>) -> RegistrationRecord.LastPush? {
+        if record.kind == DeliveryTarget.Kind.start.rawValue, event != ActivityEvent.start.rawValue { return nil }
         let isActivity = record.kind == DeliveryTarget.Kind.activity.rawValue
         if isActivity, record.laID != laID { return nil }
         guard let targets = progress?.targets, !targets.isEmpty else {
+            guard record.kind != DeliveryTarget.Kind.start.rawValue else { return nil }
             let isForDevices = laID.map { !registeredActivities.contains($0) } ?? true
             guard isActivity || isForDevices else { return nil }
             return RegistrationRecord.LastPush(
@@ -31,6 +35,8 @@ struct WaitingMessage: Equatable {
         guard
             let target = targets.last(where: {
                 $0.kind.rawValue == record.kind && $0.installation == record.installation
+                    // A phone has a start token for each attributes type.
+                    && ($0.kind != .start || $0.tokenFingerprint == record.tokenFingerprint)
             })
         else { return nil }
         var push = RegistrationRecord.LastPush(

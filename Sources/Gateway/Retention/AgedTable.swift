@@ -10,6 +10,9 @@ struct AgedTable: Sendable {
         AgedTable(name: "registration_clear", condition: "cleared_at < now() - interval '24 hours'"),
         // Registered again, a quarantined token is tried again; after these days nobody has.
         AgedTable(name: "device", condition: "quarantined_at < now() - interval '7 days'"),
+        AgedTable(name: "start_token", condition: "quarantined_at < now() - interval '7 days'"),
+        // Nothing waits for it any more, and no start is kept back by it.
+        AgedTable(name: "activity_start", condition: "waits_until < now() - interval '1 day'"),
         // Over after 12 hours: nothing is sent to it any more, and most phones never clear it.
         AgedTable(
             name: "live_activity",

@@ -74,12 +74,16 @@ final class AccountStore {
                 parameters,
             ),
             PostgresStatement(
+                "DELETE FROM start_token WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
+                parameters,
+            ),
+            PostgresStatement(
                 "DELETE FROM account WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[]) RETURNING account",
                 parameters,
             ),
         ])
         var accounts: AccountSet = []
-        for row in results[2].rows {
+        for row in results[3].rows {
             accounts.insert(try row.text(0))
         }
         return accounts

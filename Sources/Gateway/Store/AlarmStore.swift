@@ -105,7 +105,7 @@ final class AlarmStore {
     /// The words of `delivery.route`.
     private static func name(of route: DeliveryTarget.Kind) -> String {
         switch route {
-        case .activity: "live_activity"
+        case .activity, .start: "live_activity"
         case .device: "notification"
         }
     }

@@ -26,7 +26,7 @@ extension DeliveryStore {
                     goodDays[correction.kind, default: Corrected()].append(entry, correction)
                 case .endAccepted: ended.append(entry, correction)
                 case .endGivenUp: givenUp.append(entry, correction)
-                case .alertSettled, .alertNotSent: break
+                case .alertSettled, .alertNotSent, .startFailed: break
                 }
             }
         }
@@ -204,7 +204,7 @@ extension DeliveryStore {
                 )
             )
         }
-        return statements + alertCorrections(of: entries)
+        return statements + startCorrections(of: entries) + alertCorrections(of: entries)
     }
 
     /// Locks the rows that corrections find by their token in the order of keys, devices first, as the claim and the

@@ -76,7 +76,13 @@ extension DeliveryStore {
                 simple.append(entry)
             }
         }
-        var unit = corrections(of: entries)
+        let awaiting = unfinished.filter { entry in
+            guard case .waiting(_, RecipientDelivery.updateTokenAwaited, _) = entry.settlement.next else {
+                return false
+            }
+            return true
+        }
+        var unit = corrections(of: entries) + locksOfStarts(awaitedBy: awaiting)
         if !shared.isEmpty {
             unit.append(
                 PostgresStatement(
@@ -101,6 +107,9 @@ extension DeliveryStore {
         }
         if !unfinished.isEmpty {
             unit.append(waiting(unfinished, owner: owner, mayBeRepeated: mayBeRepeated))
+        }
+        if !awaiting.isEmpty {
+            unit.append(wake(awaiting))
         }
         let remaining = mayBeRepeated ? completed : completed.filter(isShared)
         unit.append(contentsOf: completion(of: shared, completed: remaining, owner: owner))

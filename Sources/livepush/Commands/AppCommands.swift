@@ -41,6 +41,12 @@ private let switches =
             help:
                 "rewrite dates in Unix seconds or milliseconds to the seconds since 2001 that Swift decodes; off at first",
         ),
+        CommandOption(
+            name: "extensions",
+            kind: .value("on|off"),
+            help: "let callers start activities, and use the other fields of LiveActivity that Tencent does not have; "
+                + "off at first",
+        ),
         CommandOption(name: "name", kind: .value("TEXT"), help: "a name for people"),
     ] + RateLimitOption.all.map(\.option)
 
@@ -177,6 +183,7 @@ private struct AppChanges: Sendable {
     private let placeholderLanguage: String?
     private let contentStatePolicy: String?
     private let convertsContentState: Bool?
+    private let allowsExtensions: Bool?
     private let rateLimits: [String?]
 
     init(_ arguments: CommandArguments) throws(UsageError) {
@@ -188,6 +195,7 @@ private struct AppChanges: Sendable {
         placeholderLanguage = try arguments.oneOf("placeholder-language", ["international", "chinese"])
         contentStatePolicy = try arguments.oneOf("content-state-policy", ["reject", "fallback", "warn"])
         convertsContentState = try arguments.oneOf("content-state-convert", ["on", "off"]).map { $0 == "on" }
+        allowsExtensions = try arguments.oneOf("extensions", ["on", "off"]).map { $0 == "on" }
         var rateLimits: [String?] = []
         for limit in RateLimitOption.all {
             rateLimits.append(try limit.value(in: arguments))
@@ -223,10 +231,11 @@ private struct AppChanges: Sendable {
                     ELSE nullif($11::text, 'off')::bigint END,
                 usersig_failures_per_minute = CASE WHEN $12::text IS NULL THEN usersig_failures_per_minute
                     ELSE nullif($12::text, 'off')::bigint END,
+                extensions = coalesce($15::boolean, extensions),
                 updated_at = clock_timestamp()
             WHERE sdk_app_id = $1::bigint
             """,
-            parameters + [.text(contentStatePolicy), .boolean(convertsContentState)],
+            parameters + [.text(contentStatePolicy), .boolean(convertsContentState), .boolean(allowsExtensions)],
         )
     }
 }

@@ -38,6 +38,7 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 13, name: "0013_claim_answer.sql", file: PackageResources._013_claim_answer_sql),
         SchemaMigration(version: 14, name: "0014_waiting_alerts.sql", file: PackageResources._014_waiting_alerts_sql),
         SchemaMigration(version: 15, name: "0015_content_schema.sql", file: PackageResources._015_content_schema_sql),
+        SchemaMigration(version: 16, name: "0016_start_tokens.sql", file: PackageResources._016_start_tokens_sql),
         SchemaMigration(version: 17, name: "0017_channels.sql", file: PackageResources._017_channels_sql),
     ]
 

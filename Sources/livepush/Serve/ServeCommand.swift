@@ -121,6 +121,27 @@ enum ServeCommand: Command {
             help: "the same for phones that reported frequentPushesEnabled; 240 if absent",
         ),
         CommandOption(
+            name: "start-expiration",
+            kind: .value("SECONDS"),
+            help: "how long the start of an activity is tried, by APNs too; 300 if absent",
+        ),
+        CommandOption(
+            name: "start-token-wait",
+            kind: .value("SECONDS"),
+            help: "how long after that updates wait for the update token of the activity; 300 if absent",
+        ),
+        CommandOption(
+            name: "start-guard-limit",
+            kind: .value("STARTS"),
+            help: "starts that a phone is sent within --start-guard-window; 8 if absent",
+        ),
+        CommandOption(name: "start-guard-window", kind: .value("SECONDS"), help: "600 if absent"),
+        CommandOption(
+            name: "start-guard-policy",
+            kind: .value("notify|delay"),
+            help: "what becomes of a start over the limit: a notification in its place, or it waits; notify if absent",
+        ),
+        CommandOption(
             name: "poll-interval",
             kind: .value("SECONDS"),
             help: "how often due work is looked for; 0.25 if absent"

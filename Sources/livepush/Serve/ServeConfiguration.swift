@@ -85,6 +85,13 @@ struct ServeConfiguration: Sendable {
         if let budget = try arguments.integer("activity-budget-frequent", in: budgets) {
             gateway.activityPacing.frequentHourlyBudget = budget
         }
+        gateway.startRules.lifetime = try arguments.duration("start-expiration") ?? gateway.startRules.lifetime
+        gateway.startRules.tokenWait = try arguments.duration("start-token-wait") ?? gateway.startRules.tokenWait
+        gateway.startRules.guardWindow = try arguments.duration("start-guard-window") ?? gateway.startRules.guardWindow
+        if let limit = try arguments.integer("start-guard-limit", in: 0...1000) {
+            gateway.startRules.guardLimit = limit
+        }
+        gateway.startRules.delaysGuarded = try arguments.oneOf("start-guard-policy", ["notify", "delay"]) == "delay"
         gateway.pollInterval = try arguments.duration("poll-interval") ?? gateway.pollInterval
         var instance = GatewayInstance.Configuration()
         instance.heartbeatInterval = try arguments.duration("heartbeat-interval") ?? instance.heartbeatInterval

@@ -292,12 +292,21 @@ class Peer:
         if push_type == "liveactivity":
             if set(payload) != {"aps"}:
                 problems.append("keys beside aps: " + " ".join(sorted(set(payload) - {"aps"})))
+            is_start = aps.get("event") == "start"
             unknown = set(aps) - {
                 "timestamp", "event", "content-state", "dismissal-date", "stale-date", "relevance-score", "alert",
             }
+            if is_start:
+                unknown -= {"attributes-type", "attributes", "input-push-token", "input-push-channel"}
+                if not isinstance(aps.get("attributes-type"), str) or not isinstance(aps.get("attributes"), dict):
+                    problems.append("attributes")
+                if not isinstance(aps.get("alert"), dict) or not {"title", "body"} & set(aps["alert"]):
+                    problems.append("start without alert")
+                if {"input-push-token", "input-push-channel"} <= set(aps):
+                    problems.append("both inputs")
             if unknown:
                 problems.append("unknown in aps: " + " ".join(sorted(unknown)))
-            if aps.get("event") not in ("update", "end"):
+            if aps.get("event") not in ("start", "update", "end"):
                 problems.append("event")
             if not isinstance(aps.get("content-state"), dict):
                 problems.append("content-state")
@@ -306,8 +315,8 @@ class Peer:
             for name in ("dismissal-date", "stale-date"):
                 if name in aps and not (is_integer(aps[name]) and 0 <= aps[name] < 10**11):
                     problems.append(name)
-            if aps.get("event") == "update" and "dismissal-date" in aps:
-                problems.append("dismissal-date on update")
+            if aps.get("event") != "end" and "dismissal-date" in aps:
+                problems.append("dismissal-date on " + str(aps.get("event")))
             if "alert" in aps and not aps["alert"]:
                 problems.append("empty alert")
         elif push_type == "alert":

@@ -1,0 +1,49 @@
+import APNs
+import LiveActivity
+
+/// A phone of a recipient on which an activity is to be started, or may be coming up, as the database found it.
+struct FoundStart: Sendable, Equatable {
+    /// What was decided.
+    enum Verdict: String, Sendable {
+        /// The start may be sent, with the timestamp given.
+        case claimed
+        /// A start may still come up: the message waits for the update token until ``FoundStart/until``.
+        case underWay = "under_way"
+        /// The activity runs there since registrations were claimed: they are to be claimed once more.
+        case cameUp = "came_up"
+        /// A newer message was claimed, or waits.
+        case superseded
+        /// The phone was sent as many starts as it takes; ``FoundStart/until`` tells when it takes the next, where the
+        /// start waits for that.
+        case guarded
+        /// The start was tried for as long as it makes sense.
+        case expired
+        /// APNs did not know its token on three days.
+        case quarantined
+    }
+
+    /// What a start that was claimed goes out with.
+    struct Push: Sendable, Equatable {
+        var token: PushToken
+        /// The certificate it was registered with.
+        var businessID: Int64
+        /// The environment, if known.
+        var environment: APNsEnvironment?
+        /// aps.timestamp, Unix seconds.
+        var timestamp: Int64
+        /// apns-expiration.
+        var expiresAt: UnixTime
+        /// The phone's iOS; nil: unknown.
+        var system: IOSVersion?
+        /// Whether days are counted on which APNs did not know the token.
+        var hasBadDays = false
+    }
+
+    var verdict: Verdict
+    var installation: String
+    /// Fingerprint of the push-to-start token.
+    var tokenFingerprint: String
+    var until: UnixTime?
+    /// There where it was claimed.
+    var push: Push?
+}
