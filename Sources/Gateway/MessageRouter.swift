@@ -106,6 +106,7 @@ final class MessageRouter: MessageGateway {
             laID: activity.laID,
             life: ActivityLife.duration(for: activity.content.event),
             accounts: order.recipients,
+            startedType: activity.content.start?.attributesType,
         )
         let phones = try await asking { () throws(PostgresError) in try await phoneVersions.answer(question) }
         return ContentReview(activity.content, for: phones, by: schemas, now: now)

@@ -160,6 +160,55 @@ extension EndToEndTests {
             }
         }
 
+        @Test("C62: a start whose attributes no app decodes is refused; of two apps the one that decodes them gets it")
+        func startAttributes() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try self.importing("var step: Int", into: gateway)
+            try self.importing(
+                "var step: Int",
+                attributes: "let number: Int; let shop: String",
+                from: "2.0",
+                into: gateway,
+            )
+            try gateway.succeed("app", "set", "--extensions", "on", "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)")
+            try gateway.serve()
+            for (phone, version) in [("phone-1", "1.4"), ("phone-2", "2.0")] {
+                try gateway.register("alice", device: TestPhone(installation: phone))
+                let body = #"""
+                    {"token":"\#(TestPhone.token(bytes: 64))","businessId":1,"installation":"\#(phone)",
+                     "osVersion":"18.1","appVersion":"\#(version)"}
+                    """#
+                try gateway.phone("alice", "PUT", "/v1/start-tokens/RideAttributes", body)
+            }
+            func start(_ attributes: String) throws -> JSONValue {
+                let members = #""AttributesType":"RideAttributes","Alert":{"title":"Ride","body":"is on its way"}"#
+                return try gateway.post(
+                    TestMessage {
+                        $0.event = "start"
+                        $0.contentState = #"{"step":0}"#
+                        $0.activityMembers = members + #","Attributes":\#(attributes)"#
+                    }
+                )
+            }
+            let refusal = try start(#"{"step":7}"#)
+            #expect(refusal["ErrorCode"]?.integer == 90043, "\(refusal.text)")
+            let info = refusal["ErrorInfo"]?.string ?? ""
+            #expect(info.hasPrefix("\(Self.activity)Attributes.number: "), "\(info)")
+            #expect(try gateway.sql("SELECT count(*) FROM message") == "0")
+
+            let answer = try start(#"{"number":7}"#)
+            #expect(answer["ActionStatus"]?.string == "OK", "\(answer.text)")
+            try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+            #expect(try gateway.peer.exactly(1).count == 1)
+            try gateway.expectSQL(
+                """
+                SELECT installation, outcome, left(apns_reason, 41) FROM recent_deliveries ORDER BY installation
+                """,
+                "phone-1|accepted_by_apns|\nphone-2|refused|content_state_refused: attributes.shop: S",
+            )
+        }
+
         @Test("C79, C80: numbers are whole by value, booleans are no numbers, and every byte arrives as it was sent")
         func numbersAndBooleans() throws {
             try self.run("var flag: Bool?; var n: Int?; var z: Double?; var f: Bool?") { gateway in

@@ -424,7 +424,7 @@ final class DeliveryEngine {
                     )
                     for (task, starts) in zip(tasks, found) {
                         let action = task.delivery.startsFound(
-                            starts,
+                            task.checkingContent(of: starts, at: now),
                             of: task.message.underWay,
                             schedule: engine.retrySchedule,
                             at: now,

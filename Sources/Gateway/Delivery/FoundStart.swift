@@ -37,6 +37,10 @@ struct FoundStart: Sendable, Equatable {
         var system: IOSVersion?
         /// Whether days are counted on which APNs did not know the token.
         var hasBadDays = false
+        /// The version of the phone's app; nil: unknown.
+        var appVersion: String?
+        /// What the check by a schema makes of the message's content for that app; nil: it is sent as it is.
+        var checkedContent: CheckedContent?
     }
 
     var verdict: Verdict

@@ -87,7 +87,9 @@ struct PushComposer {
         guard let instruction = message.order.activity else { return nil }
         let timestamp = attempt.timestamp ?? now.seconds
         // As far as the phone's system understands it.
-        let start = attempt.kind == .start ? instruction.content.start?.adapted(to: attempt.system) : nil
+        let start =
+            attempt.kind == .start
+            ? (attempt.checkedContent?.converted ?? instruction.content).start?.adapted(to: attempt.system) : nil
         let dismissalDate = DismissalDate.toSend(
             event: instruction.content.event,
             requested: instruction.content.dismissalDate,

@@ -169,6 +169,12 @@ extension RecipientDelivery {
             correctStart(of: start.installation)
             return []
         }
+        if let misfit = push.checkedContent?.misfit {
+            progress.targets[index].statusReason = misfit
+            settle(index, as: .refused)
+            correctStart(of: start.installation)
+            return []
+        }
         let (priority, reason) = ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: false)
         progress.targets[index].priorityReason = reason
         return begin(index, TokenToTry(push), message, schedule, now) {
@@ -181,6 +187,7 @@ extension RecipientDelivery {
                 timestamp: push.timestamp,
                 expiration: push.expiresAt.seconds,
                 priority: priority,
+                checkedContent: push.checkedContent,
                 system: push.system,
             )
         }

@@ -104,6 +104,24 @@ extension RecipientTask {
             return checked
         }
     }
+
+    /// The same of the starts that were claimed.
+    func checkingContent(of found: [FoundStart], at now: UnixTime) -> [FoundStart] {
+        guard let schemas = uncheckedSchemas, let content = message.underWay.order.activity?.content else {
+            return found
+        }
+        return found.map { start in
+            var checked = start
+            checked.push?.checkedContent = message.contentChecks.check(
+                content,
+                attributesType: content.start?.attributesType,
+                appVersion: start.push?.appVersion,
+                by: schemas,
+                now: now.seconds,
+            )
+            return checked
+        }
+    }
 }
 
 // MARK: - Alerts

@@ -8,6 +8,8 @@ extension DeliveryStore {
         /// How long after its start an activity takes the push.
         var life: Duration
         var accounts: [String]
+        /// The type that a start brings up, on phones that registered a start token for it; nil: it is no start.
+        var startedType: String?
     }
 
     /// The types and app versions of those phones, for each question in order.
@@ -29,6 +31,15 @@ extension DeliveryStore {
                     JOIN live_activity AS activity USING (sdk_app_id, account, la_id)
                     WHERE activity.ended_at IS NULL AND activity.quarantined_at IS NULL
                         AND activity.started_at > clock_timestamp() - asked.life * interval '1 microsecond'
+                    UNION ALL
+                    SELECT asked.position, own.attributes_type, coalesce(own.app_version,
+                        (SELECT device.app_version FROM device
+                        WHERE device.sdk_app_id = own.sdk_app_id AND device.account = own.account
+                            AND device.installation = own.installation))
+                    FROM unnest($1::bigint[], $2::text[], $6::text[], $5::bigint[])
+                        AS asked (sdk_app_id, account, attributes_type, position)
+                    JOIN start_token AS own USING (sdk_app_id, account, attributes_type)
+                    WHERE own.quarantined_at IS NULL
                 ) AS phone
                 GROUP BY position, attributes_type, app_version ORDER BY position, attributes_type, app_version
                 """,
@@ -40,6 +51,7 @@ extension DeliveryStore {
                             Array(repeating: Int64(index), count: questions[index].accounts.count)
                         }
                     ),
+                    .texts(column(\.startedType)),
                 ],
             )
         )

@@ -70,7 +70,13 @@ extension DeliveryStore {
             """
             SELECT asked.position, start.verdict, start.installation, start.token, start.token_fingerprint,
                 start.business_id, start.environment, start.os_version, start.last_timestamp, start.expires_at,
-                start.until, start.has_bad_days
+                start.until, start.has_bad_days, coalesce(
+                    (SELECT own.app_version FROM start_token AS own
+                    WHERE own.sdk_app_id = asked.sdk_app_id AND own.account = asked.account
+                        AND own.attributes_type = asked.attributes_type AND own.installation = start.installation),
+                    (SELECT device.app_version FROM device
+                    WHERE device.sdk_app_id = asked.sdk_app_id AND device.account = asked.account
+                        AND device.installation = start.installation))
             FROM (
                 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[],
                     $7::boolean[], $8::text[])
@@ -330,6 +336,7 @@ extension FoundStart {
             expiresAt: UnixTime(microseconds: expiresAt),
             system: try row.textOrNil(7).flatMap(IOSVersion.init(parsing:)),
             hasBadDays: try row.boolean(11),
+            appVersion: try row.textOrNil(12),
         )
     }
 }
