@@ -30,19 +30,16 @@ final class DeliveryEngine {
     private var starts = WorkQueue()
     private var lookUps = WorkQueue()
     private var counts = WorkQueue()
-    private var settlements: [SettlementEntry] = []
+    private let settlements: SettlementWriter
     private let claimSignal = Signal()
     private let startSignal = Signal()
     private let lookUpSignal = Signal()
     private let countSignal = Signal()
-    private let settleSignal = Signal()
     /// Under which id of the instance the work in memory was begun.
     private var owner: Int64?
     private var recipientsUnderWay = 0
     private var isClosed = false
     private var isTakingUp = true
-    /// Settlements that PostgreSQL refused, to be tried again later.
-    private var refusedSettlements: [SettlementEntry] = []
 
     init(
         store: DeliveryStore,
@@ -66,6 +63,7 @@ final class DeliveryEngine {
         self.recipientsInMemory = recipientsInMemory
         self.counters = counters
         self.logger = logger
+        self.settlements = SettlementWriter(store: store, instance: instance, logger: logger)
     }
 
     /// Recipients whose work is in memory.
@@ -92,7 +90,9 @@ final class DeliveryEngine {
         run(on: loop) { await $0.askForStarts() }
         run(on: loop) { await $0.lookUpDevices() }
         run(on: loop) { await $0.countBadges() }
-        run(on: loop) { await $0.settle() }
+        settlements.isCurrent = { [weak self] in self?.isCurrent($0) ?? false }
+        settlements.onWritten = { [weak self] in self?.settled($0) }
+        run(on: loop) { await $0.settlements.run() }
     }
 
     private func run(
@@ -112,7 +112,8 @@ final class DeliveryEngine {
         isClosed = true
         pacedTimer?.cancel()
         dropWork()
-        for signal in [claimSignal, startSignal, lookUpSignal, countSignal, settleSignal] {
+        settlements.close()
+        for signal in [claimSignal, startSignal, lookUpSignal, countSignal] {
             signal.set()
         }
     }
@@ -190,7 +191,6 @@ final class DeliveryEngine {
         case .settle(let settlement):
             if case .finished = settlement.next {} else { task.message.isShared = true }
             settlements.append(SettlementEntry(task, settlement))
-            settleSignal.set()
         }
     }
 
@@ -528,74 +528,7 @@ final class DeliveryEngine {
         perform(.settle(Settlement(next: wait, corrections: [])), task)
     }
 
-    // MARK: - Settling
-
-    private func settle() async {
-        while !isClosed {
-            await settleSignal.wait()
-            while !settlements.isEmpty, !isClosed {
-                await settle(settlements.removePrefix(DeliveryEngine.batchSize))
-            }
-        }
-    }
-
-    private func settle(_ batch: [SettlementEntry]) async {
-        var parts = [batch]
-        while let part = parts.popLast() {
-            let current = part.allSatisfy { isCurrent($0.task) } ? part : part.filter { isCurrent($0.task) }
-            guard !current.isEmpty else { continue }
-            guard let owner = instance.id(at: .now) else {
-                // No heartbeat came through: all work is dropped as soon as the instance has a new id.
-                parts.append(current)
-                try? await Task.sleep(for: .milliseconds(200))
-                continue
-            }
-            do throws(PostgresError) {
-                try await store.settle(
-                    current.map(\.row),
-                    completed: completed(by: current),
-                    shared: shared(by: current),
-                    owner: owner,
-                    mayBeRepeated: current.contains(where: \.mayBeRepeated),
-                )
-                for entry in current {
-                    settled(entry)
-                }
-            } catch {
-                if error.isTransient(forBatchOf: current.count) {
-                    parts.append(current.map { $0.repeated(ifUnknown: error) })
-                    try? await Task.sleep(for: .milliseconds(200))
-                } else if current.count > 1 {
-                    parts.append(Array(current[(current.count / 2)...]))
-                    parts.append(Array(current[..<(current.count / 2)]))
-                } else {
-                    let id = current[0].task.message.underWay.receipt.id
-                    instance.alarms.raise(.databaseRefused(error, for: "an outcome"))
-                    logger.error(
-                        "PostgreSQL refused an outcome; it is tried again",
-                        ["message_id": .integer(id), "error": .describing(error)],
-                    )
-                    refusedSettlements.append(contentsOf: current)
-                }
-            }
-        }
-    }
-
-    /// Messages of which nothing is left once these are written.
-    private func completed(by entries: [SettlementEntry]) -> [Int64] {
-        var ending: [ObjectIdentifier: (message: MessageTask, count: Int)] = [:]
-        for entry in entries where entry.isLast {
-            let message = entry.task.message
-            ending[ObjectIdentifier(message), default: (message, 0)].count += 1
-        }
-        return ending.values
-            .filter { $0.message.isWhole && $0.message.remaining == $0.count }
-            .map { $0.message.underWay.receipt.id }
-    }
-
-    private func shared(by entries: [SettlementEntry]) -> [Int64] {
-        Array(Set(entries.filter { $0.task.message.isShared }.map { $0.task.message.underWay.receipt.id }))
-    }
+    // MARK: - After a settlement
 
     private func settled(_ entry: SettlementEntry) {
         counters.settled(entry.row.settlement)
@@ -627,10 +560,7 @@ final class DeliveryEngine {
 
     /// Tries settlements again that PostgreSQL refused.
     func retryRefusedSettlements() {
-        guard !refusedSettlements.isEmpty else { return }
-        settlements.append(contentsOf: refusedSettlements)
-        refusedSettlements = []
-        settleSignal.set()
+        settlements.retryRefused()
     }
 
     /// Forgets everything in memory: it belongs to another instance now, or will.
@@ -640,44 +570,8 @@ final class DeliveryEngine {
         paced = []
         lookUps = WorkQueue()
         counts = WorkQueue()
-        settlements = []
-        refusedSettlements = []
+        settlements.drop()
         recipientsUnderWay = 0
         client.cancelWaiting()
-    }
-}
-
-/// What one recipient has to write down.
-private struct SettlementEntry {
-    let task: RecipientTask
-    let row: DeliveryStore.Entry
-    /// It may have been written already, by a unit whose outcome is unknown.
-    var mayBeRepeated = false
-
-    init(_ task: RecipientTask, _ settlement: Settlement) {
-        let message = task.message.underWay
-        self.task = task
-        row = DeliveryStore.Entry(
-            receipt: message.receipt,
-            sdkAppID: message.order.sdkAppID,
-            account: task.account,
-            laID: message.order.activity?.laID,
-            event: message.order.activity?.content.event,
-            deadline: message.deadline,
-            hasRow: task.hasRow,
-            settlement: settlement,
-            sent: task.sent,
-        )
-    }
-
-    func repeated(ifUnknown error: PostgresError) -> SettlementEntry {
-        var entry = self
-        entry.mayBeRepeated = mayBeRepeated || error.outcomeIsUnknown
-        return entry
-    }
-
-    /// Whether the recipient leaves memory with this.
-    var isLast: Bool {
-        if case .fallingBack = row.settlement.next { false } else { true }
     }
 }
