@@ -279,7 +279,10 @@ async def poison(arguments):
             await post_all()
             say("%d messages accepted, %d rows wait" % (arguments.size + 1, fleet.pending()))
             for number in range(5):
-                await asyncio.sleep(fleet.random.uniform(1, 3))
+                await asyncio.sleep(fleet.random.uniform(0.5, 1.5))
+                # The last of the innocent run alone: killed there three times, one is as suspect as the guilty.
+                if fleet.pending() < 50:
+                    break
                 async with restarts:
                     gateway = fleet.random.choice(fleet.gateways)
                     say("kill %d: %s, %d rows wait" % (number + 1, gateway.name, fleet.pending()))
