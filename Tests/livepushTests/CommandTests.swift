@@ -12,7 +12,11 @@ extension EndToEndTests {
             arguments: [
                 ([], "usage"), (["no-such-command"], "no-such-command"),
                 (["serve", "--no-such-flag"], "--no-such-flag"),
-                (["serve", "--lanes", "none"], "--lanes"), (["app", "add"], "--sdk-app-id"),
+                (["serve", "--lanes", "none"], "--lanes"),
+                (["serve", "--provider-token-age", "3301"], "--provider-token-age"),
+                (["serve", "--provider-token-age", "60", "--provider-token-pause", "61"], "--provider-token-pause"),
+                (["serve", "--database-url", "x", "--token-guard-failures", "1"], "--token-guard-failures"),
+                (["app", "add"], "--sdk-app-id"),
                 (["certificate", "add", "--sdk-app-id", "1"], "--business-id"),
                 (["usersig", "--sdk-app-id", "1"], "--identifier"),
                 (["retention", "--database-url", "x", "--days", "0"], "--days"),
