@@ -10,6 +10,15 @@ extension JSONWriter {
         member("endpoint", record.endpoint)
         nullable("laId", record.laID)
         nullable("event", record.event)
+        if let schedule = record.schedule {
+            key("schedule")
+            beginObject()
+            member("state", schedule.cancelledAt == nil ? "waiting" : "cancelled")
+            member("sendAt", schedule.sendAt.seconds)
+            nullable("cancelledAt", schedule.cancelledAt?.seconds)
+            nullable("cancelledBy", schedule.cancelledBy)
+            endObject()
+        }
         key("recipients")
         beginArray()
         for recipient in record.recipients {

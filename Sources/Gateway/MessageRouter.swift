@@ -122,6 +122,55 @@ final class MessageRouter: MessageGateway {
         return try result.get()
     }
 
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        guard !isClosed, instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        for order in orders where instance.backlog(of: order.order.sdkAppID) >= backlogLimit {
+            throw GatewayUnavailable(.overloaded)
+        }
+        let now = now()
+        var atOnce: [DeliveryStore.NewMessage] = []
+        var later: [DeliveryStore.LaterMessage] = []
+        // For each order, whether it is among the later ones.
+        var waits: [Bool] = []
+        for planned in orders {
+            let order = planned.order
+            let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: planned.digest)
+            if let time = planned.sendAt, now < time {
+                later.append(DeliveryStore.LaterMessage(message: message, sendAt: time))
+                waits.append(true)
+            } else {
+                atOnce.append(message)
+                waits.append(false)
+            }
+        }
+        let recipients = atOnce.reduce(0) { $0 + $1.order.recipients.count }
+        let owner = !atOnce.isEmpty && recipients <= engine.room ? instance.id(at: .now) : nil
+        do throws(PostgresError) {
+            let accepted = try await store.accept(atOnce, later: later, owner: owner)
+            for (message, acceptance) in zip(atOnce, accepted.atOnce) {
+                begin(message, acceptance, owner)
+            }
+            for (entry, acceptance) in zip(later, accepted.later) {
+                counters.accepted(entry.message.order, isRepeat: acceptance.isRepeat)
+            }
+            var (atOnceLeft, laterLeft) = (accepted.atOnce[...], accepted.later[...])
+            return waits.compactMap { $0 ? laterLeft.popFirst() : atOnceLeft.popFirst() }
+        } catch {
+            if error.outcomeIsUnknown {
+                instance.outcomeIsUnknown()
+            }
+            throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
+        }
+    }
+
+    /// What follows an acceptance.
+    private func begin(_ message: DeliveryStore.NewMessage, _ acceptance: Acceptance, _ owner: Int64?) {
+        counters.accepted(message.order, isRepeat: acceptance.isRepeat)
+        if let owner, !acceptance.isRepeat {
+            engine.begin(acceptance.message, message.order, owner: owner)
+        }
+    }
+
     /// Takes a message in, or refuses it at once. Synchronous: between a check in an async method and what follows it,
     /// other jobs of the loop may run, ``close()`` among them.
     private func enqueue(_ entry: Waiting) {
@@ -182,11 +231,8 @@ final class MessageRouter: MessageGateway {
             do throws(PostgresError) {
                 let acceptances = try await store.accept(part.map(\.message), owner: owner)
                 for (entry, acceptance) in zip(part, acceptances) {
-                    counters.accepted(entry.message.order, isRepeat: acceptance.isRepeat)
                     entry.continuation.resume(returning: .success(acceptance))
-                    if let owner, !acceptance.isRepeat {
-                        engine.begin(acceptance.message, entry.message.order, owner: owner)
-                    }
+                    begin(entry.message, acceptance, owner)
                 }
             } catch {
                 if error.outcomeIsUnknown {

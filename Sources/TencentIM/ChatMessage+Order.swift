@@ -58,6 +58,9 @@ extension ChatMessage {
             for field in content {
                 input.add(field)
             }
+            if let sendTime {
+                input.add(sendTime)
+            }
         }
     }
 

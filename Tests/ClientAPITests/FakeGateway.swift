@@ -41,6 +41,10 @@ final class FakeGateway: MessageGateway {
         throw GatewayUnavailable(.overloaded)
     }
 
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        throw GatewayUnavailable(.overloaded)
+    }
+
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
         throw GatewayUnavailable(.overloaded)
     }

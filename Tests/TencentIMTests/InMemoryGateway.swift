@@ -15,6 +15,8 @@ final class InMemoryGateway: MessageGateway {
         administrators: ["administrator"],
     )
     var orders: [PushOrder] = []
+    /// Those of them that came with a time, or together.
+    var planned: [PlannedOrder] = []
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
     /// What is registered for the activity, as far as a schema asks.
@@ -55,6 +57,15 @@ final class InMemoryGateway: MessageGateway {
             accepted[digest] = acceptance
         }
         return acceptance
+    }
+
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        planned += orders
+        var acceptances: [Acceptance] = []
+        for order in orders {
+            acceptances.append(try await accept(order.order, digest: order.digest))
+        }
+        return acceptances
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {

@@ -140,13 +140,14 @@ public final class GatewayInstance: Sendable {
         scheduled: Bool,
     ) async throws(PostgresError) {
         let due = try await queue.backlog(upTo: limit)
-        let scheduled = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        let retries = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        let schedule = scheduled ? try await queue.schedule(upTo: limit) : nil
         state.withLock { state in
-            let known = state.queue?.scheduled
             state.queue = QueueDepth(
                 due: due.rows,
                 oldestMicroseconds: due.oldestMicroseconds,
-                scheduled: scheduled ?? known,
+                scheduled: retries ?? state.queue?.scheduled,
+                schedule: schedule ?? state.queue?.schedule,
             )
         }
     }

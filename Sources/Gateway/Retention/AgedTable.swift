@@ -21,6 +21,8 @@ struct AgedTable: Sendable {
                 OR quarantined_at < now() - interval '7 days')
                 """
         ),
+        // What waits stays, however long ago it was accepted.
+        AgedTable(name: "scheduled_message", condition: "cancelled_at < now() - $1 * interval '1 day'"),
         AgedTable(name: "channel_request", condition: "requested_at < now() - $1 * interval '1 day'"),
         AgedTable(
             name: "alarm",
