@@ -12,8 +12,6 @@ import PostgresClient
 final class MessageRouter: MessageGateway {
     /// Most messages in one transaction.
     private static let batchSize = 500
-    /// Most recipients whose registrations are looked up before a message is stored.
-    private static let reviewLimit = 500
 
     private let store: DeliveryStore
     private let accounts: AccountStore
@@ -95,21 +93,15 @@ final class MessageRouter: MessageGateway {
     }
 
     func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
-        guard let activity = order.activity, order.suppression == nil,
-            let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
-        else { return nil }
-        let now = now().seconds
-        if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
-        guard order.recipients.count <= MessageRouter.reviewLimit else { return nil }
-        let question = DeliveryStore.PhoneQuestion(
-            sdkAppID: order.sdkAppID,
-            laID: activity.laID,
-            life: ActivityLife.duration(for: activity.content.event),
-            accounts: order.recipients,
-            startedType: activity.content.start?.attributesType,
-        )
-        let phones = try await asking { () throws(PostgresError) in try await phoneVersions.answer(question) }
-        return ContentReview(activity.content, for: phones, by: schemas, now: now)
+        let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
+        switch ContentReview.begin(order, by: schemas, now: now().seconds) {
+        case .finished(let review): return review
+        case .dependsOnPhones(let pending):
+            let phones = try await asking { () throws(PostgresError) in
+                try await phoneVersions.answer(pending.question)
+            }
+            return pending.review(for: phones)
+        }
     }
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {

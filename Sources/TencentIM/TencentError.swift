@@ -89,6 +89,8 @@ struct TencentError: Error, Equatable {
             self.init(.tooManyRequests, "too much work waits, try again later", retryAfter: unavailable.retryAfter)
         case .databaseRefused:
             self.init(.databaseRefused, "internal error: the database refused the request")
+        case .nothingToExplain:
+            self.init(.badParameter, path: "explain", "this command sends nothing that could be explained")
         }
     }
 

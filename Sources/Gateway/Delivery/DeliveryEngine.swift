@@ -380,7 +380,7 @@ final class DeliveryEngine {
                     let checkedAt = engine.currentTime
                     let checked =
                         checksContent ? zip(tasks, found).map { $0.checkingContent(of: $1, at: checkedAt) } : found
-                    let complete = try await engine.withWaitingAlerts(checked, of: tasks)
+                    let complete = try await engine.store.addingAlerts(to: checked, of: tasks)
                     let now = engine.currentTime
                     for (task, registrations) in zip(tasks, complete) {
                         let action = task.delivery.activitiesFound(
@@ -394,28 +394,6 @@ final class DeliveryEngine {
                 }
             }
         }
-    }
-
-    /// Adds to what was claimed the alerts of older updates that go along with it.
-    private func withWaitingAlerts(
-        _ found: [[ClaimedActivity]],
-        of tasks: [RecipientTask],
-    ) async throws(PostgresError) -> [[ClaimedActivity]] {
-        var places: [(task: Int, activity: Int)] = []
-        var questions: [DeliveryStore.AlertQuestion] = []
-        for (number, task) in tasks.enumerated() where task.mayMeetAlerts {
-            for (index, activity) in found[number].enumerated() {
-                guard let question = task.alertQuestion(on: activity) else { continue }
-                places.append((number, index))
-                questions.append(question)
-            }
-        }
-        guard !questions.isEmpty else { return found }
-        var complete = found
-        for (place, alert) in zip(places, try await store.waitingAlerts(questions)) {
-            complete[place.task][place.activity].waitingAlert = alert
-        }
-        return complete
     }
 
     private func askForStarts() async {
@@ -451,20 +429,10 @@ final class DeliveryEngine {
                     let accounts = tasks.map { ($0.message.underWay.order.sdkAppID, $0.account) }
                     let found = try await engine.store.devices(of: accounts)
                     for (task, devices) in zip(tasks, found) {
-                        let notification = task.message.underWay.order.notification
-                        guard notification.badge == .unchanged else {
-                            task.installationsWithoutText = devices.filter { device in
-                                notification.translated(by: notification.translation(for: device.language)).isEmpty
-                            }.map(\.installation)
-                            engine.perform(.lookUpDevices, task)
-                            continue
-                        }
-                        let now = engine.currentTime
-                        let action = task.delivery.devicesFound(
+                        let action = task.devicesLookedUp(
                             devices,
-                            of: task.message.underWay,
                             schedule: engine.retrySchedule,
-                            at: now,
+                            at: engine.currentTime,
                         )
                         engine.perform(action, task)
                     }

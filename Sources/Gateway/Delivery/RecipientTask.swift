@@ -218,6 +218,22 @@ extension RecipientTask {
         )
     }
 
+    /// What follows from its devices, which are looked up once more to be counted where that was not known before.
+    func devicesLookedUp(
+        _ devices: [FoundDevice],
+        schedule: RetrySchedule,
+        at now: UnixTime,
+    ) -> RecipientDelivery.Action {
+        let notification = message.underWay.order.notification
+        guard notification.badge == .unchanged else {
+            installationsWithoutText = devices.filter { device in
+                notification.translated(by: notification.translation(for: device.language)).isEmpty
+            }.map(\.installation)
+            return .lookUpDevices
+        }
+        return delivery.devicesFound(devices, of: message.underWay, schedule: schedule, at: now)
+    }
+
     /// Whether the next look-up of its devices counts the message. Where only translations have a text, the devices are
     /// looked up once before: SQL cannot tell which of them no translation fits.
     var isToBeCounted: Bool {

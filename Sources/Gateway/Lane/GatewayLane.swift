@@ -23,6 +23,9 @@ public final class GatewayLane {
     private let instance: GatewayInstance
     private let tokenStore: ProviderTokenStore
     private let counters = DeliveryCounters()
+    private let configuration: GatewayConfiguration
+    private let directory: ApplicationDirectory
+    private let logger: Logger
 
     /// - Parameters:
     ///   - loop: the lane's loop.
@@ -39,6 +42,9 @@ public final class GatewayLane {
     ) throws {
         self.loop = loop
         self.instance = instance
+        self.configuration = configuration
+        self.directory = directory
+        self.logger = logger
         self.pool = PostgresPool(
             url: configuration.databaseURL,
             connections: configuration.connectionsPerLane,
@@ -122,6 +128,13 @@ public final class GatewayLane {
     public func retire(_ keys: [APNsSigningKey]) {
         for key in keys {
             client.retire(key)
+        }
+    }
+
+    /// What a dialect is given in place of ``gateway`` for a request that is only to be explained.
+    public func explainer() -> MessageExplainer {
+        MessageExplainer(pool: pool, directory: directory, configuration: configuration, logger: logger) { [router] in
+            router.now()
         }
     }
 

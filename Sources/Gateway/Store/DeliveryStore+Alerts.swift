@@ -29,7 +29,7 @@ extension DeliveryStore {
             .integers(questions.map(\.sdkAppID)), .texts(questions.map(\.account)), .texts(questions.map(\.laID)),
             .texts(questions.map(\.installation)), .integers(questions.map(\.messageID)),
         ]
-        let results = try await pool.run([
+        let results = try await run([
             PostgresStatement("DELETE FROM waiting_alert WHERE until <= clock_timestamp()"),
             PostgresStatement(
                 """
@@ -77,6 +77,28 @@ extension DeliveryStore {
             alerts[position] = WaitingAlert(messageID: try row.integer(1), alert: alert)
         }
         return alerts
+    }
+
+    /// Adds to what was claimed the alerts of older updates that go along with it.
+    func addingAlerts(
+        to found: [[ClaimedActivity]],
+        of tasks: [RecipientTask],
+    ) async throws(PostgresError) -> [[ClaimedActivity]] {
+        var places: [(task: Int, activity: Int)] = []
+        var questions: [AlertQuestion] = []
+        for (number, task) in tasks.enumerated() where task.mayMeetAlerts {
+            for (index, activity) in found[number].enumerated() {
+                guard let question = task.alertQuestion(on: activity) else { continue }
+                places.append((number, index))
+                questions.append(question)
+            }
+        }
+        guard !questions.isEmpty else { return found }
+        var complete = found
+        for (place, alert) in zip(places, try await waitingAlerts(questions)) {
+            complete[place.task][place.activity].waitingAlert = alert
+        }
+        return complete
     }
 
     /// What became of the alerts that pushes carried.
