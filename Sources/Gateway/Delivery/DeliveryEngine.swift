@@ -196,7 +196,7 @@ final class DeliveryEngine {
 
     private func startAgain(_ task: RecipientTask, at time: UnixTime) {
         // From here on by the monotonic clock: PostgreSQL's may be set back.
-        let due = MonotonicTime.now + min(max(time - currentTime, .milliseconds(1)), pacing.interval)
+        let due = MonotonicTime.now + min(max(time - currentTime, .milliseconds(1)), max(pacing.interval, .seconds(1)))
         // Nearly always the last, since all of them wait equally long.
         let index = (paced.lastIndex { $0.due <= due } ?? -1) + 1
         paced.insert((task, due), at: index)
@@ -246,6 +246,12 @@ final class DeliveryEngine {
                 perform(action, task)
             }
             return
+        }
+        if let waiting = attempt.waitingAlert, message.composer.leftAlertOut {
+            logger.warning(
+                "alert of an older message left out: it does not fit beside the newest state",
+                ["message": .integer(waiting.messageID), "newest": .integer(message.underWay.receipt.id)],
+            )
         }
         let payloadBytes = request.payload.count
         task.sent = SentPush(kind: attempt.kind, installation: attempt.installation, apnsID: request.apnsID)
@@ -380,7 +386,7 @@ final class DeliveryEngine {
                     let checkedAt = engine.currentTime
                     let checked =
                         checksContent ? zip(tasks, found).map { $0.checkingContent(of: $1, at: checkedAt) } : found
-                    let complete = try await engine.store.addingAlerts(to: checked, of: tasks)
+                    let complete = try await engine.store.addingAlerts(to: checked, of: tasks, at: checkedAt)
                     let now = engine.currentTime
                     for (task, registrations) in zip(tasks, complete) {
                         let action = task.delivery.activitiesFound(

@@ -6,6 +6,9 @@ struct PushComposer {
     /// Reason of a target whose payload exceeds Apple's limit even without what can be left out.
     static let payloadOverLimit = "payload_over_limit"
 
+    /// Whether the last request left out the alert that its attempt was to take along, for want of room.
+    private(set) var leftAlertOut = false
+
     private let message: MessageUnderWay
     /// By the position of the translation, nil for the message's own texts.
     private var notifications: [Int?: Encoded] = [:]
@@ -96,12 +99,16 @@ struct PushComposer {
             defaultIsImmediate: instruction.defaultDismissal == .immediate,
             now: now.seconds,
         )
+        leftAlertOut = attempt.waitingAlert != nil
         if let waiting = attempt.waitingAlert {
             var content = content(of: instruction, for: attempt, start)
             content.alert = waiting.alert
             let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: dismissalDate)
             // Where both do not fit into one push, the state goes without the alert.
-            if payload.count <= PayloadLimit.bytes { return payload }
+            if payload.count <= PayloadLimit.bytes {
+                leftAlertOut = false
+                return payload
+            }
         }
         if activity == nil || activity?.dismissalDate != dismissalDate || activity?.checked != attempt.checkedContent
             || activity?.start != start

@@ -133,7 +133,9 @@ final class ExplainedRecipient {
         if task.delivery.progress.targets[attempt.target].priorityReason == ActivityPriority.budgetSpent {
             add("priority_lowered", "the phone had its hour's share of pushes of priority 10, so that this one has 5")
         }
-        if let alert = attempt.waitingAlert {
+        if let alert = attempt.waitingAlert, task.message.composer.leftAlertOut {
+            add("alert_left_out", "the alert of message \(alert.messageID) does not fit beside the state, and is lost")
+        } else if let alert = attempt.waitingAlert {
             add("alert_taken_along", "the alert of message \(alert.messageID), which did not come through, goes along")
         }
         return notes

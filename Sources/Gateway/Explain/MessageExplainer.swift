@@ -244,7 +244,7 @@ public final class MessageExplainer: MessageGateway {
         }
         let tasks = recipients.map(\.task)
         let checked = zip(tasks, found).map { $0.checkingContent(of: $1, at: now) }
-        let complete = try await store.addingAlerts(to: checked, of: tasks)
+        let complete = try await store.addingAlerts(to: checked, of: tasks, at: now)
         return zip(tasks, complete).map { task, registrations in
             task.delivery.activitiesFound(registrations, of: task.message.underWay, schedule: retrySchedule, at: now)
         }
