@@ -9,7 +9,7 @@ import PostgresClient
 ///
 /// Requests that arrive while a commit is under way ride in the next: one transaction for all of them, and the callers
 /// are answered after its Sync.
-final class MessageRouter: MessageGateway {
+final class MessageRouter: MessageGateway, MessageRevoker {
     /// Most messages in one transaction.
     private static let batchSize = 500
 
@@ -190,6 +190,60 @@ final class MessageRouter: MessageGateway {
 
     func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
+    }
+
+    // MARK: - MessageRevoker
+
+    /// How long after its acceptance a message can be taken back: Tencent's limit.
+    private static let revocableFor = Duration.seconds(86_400)
+    /// How soon an app may take back another one: Tencent's limit.
+    private static let revocationInterval = Duration.seconds(1)
+    /// Most recipients of one replacement.
+    private static let replacementSize = 500
+
+    func revoke(
+        _ key: String,
+        replacing replacement: PushOrder?,
+        by sender: String,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Revocation {
+        guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        let found = try await asking { () throws(PostgresError) in try await store.revocable(key, in: sdkAppID) }
+        guard let found else {
+            // One that waits for its time was shown nowhere.
+            let isCancelled = try await asking { () throws(PostgresError) in
+                try await store.cancelScheduled(key, in: sdkAppID, by: sender)
+            }
+            return isCancelled ? .revoked : .unknown
+        }
+        if found.isRevoked { return .revokedBefore }
+        if now() - found.receipt.acceptedAt > MessageRouter.revocableFor { return .tooOld }
+        guard var order = replacement else { return .withoutReplacement }
+        if let last = found.sinceLast, last < MessageRouter.revocationInterval { return .tooSoon }
+        order.replaced = ReplacedMessage(
+            messageID: found.receipt.id,
+            acceptedAt: found.receipt.acceptedAt,
+            laID: found.laID,
+        )
+        var replacements: [DeliveryStore.NewMessage] = []
+        if order.suppression == nil {
+            var rest = found.recipients[...]
+            while !rest.isEmpty {
+                order.recipients = Array(rest.prefix(MessageRouter.replacementSize))
+                rest = rest.dropFirst(MessageRouter.replacementSize)
+                replacements.append(DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: nil))
+            }
+        }
+        do throws(PostgresError) {
+            try await store.revoke(found, of: sdkAppID, by: sender, replacements: replacements)
+        } catch {
+            if error.sqlState == "23505" { return .revokedBefore }
+            throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
+        }
+        for message in replacements {
+            counters.accepted(message.order)
+        }
+        return .revoked
     }
 
     private func asking<Answer>(

@@ -134,7 +134,8 @@ enum Answer {
         writer.endArray()
     }
 
-    private static func write(_ warnings: [RequestWarning], to writer: inout JSONWriter) {
+    /// The member `Warnings`, if there are any.
+    static func write(_ warnings: [RequestWarning], to writer: inout JSONWriter) {
         guard !warnings.isEmpty else { return }
         writer.key("Warnings")
         writer.beginArray()

@@ -39,6 +39,11 @@ struct TencentError: Error, Equatable {
         case syncOtherMachine = 90031
         case offlinePushInfo = 90043
         case lifetimeNotInteger = 90044
+        case unknownTask = 90049
+        case taskRevoked = 90050
+        case revokedTooOften = 90051
+        case taskTooOld = 90052
+        case revokedWithoutReplacement = 90053
         case batchTooLong = 90055
         case batchTooFrequent = 90057
         case databaseRefused = 91000

@@ -107,7 +107,7 @@ struct PushOrderCodingTests {
         #expect(try PushOrder(decoding: Array(bytes.utf8)) == Self.full())
     }
 
-    @Test("an order of a newer release is refused by its version", arguments: [2, 0, -1])
+    @Test("an order of a newer release is refused by its version", arguments: [3, 0, -1])
     func version(version: Int) throws {
         let bytes = try Self.changed(#""version":1"#, to: #""version":\#(version)"#)
         #expect(throws: PushOrder.DecodingError(key: "version")) { _ = try PushOrder(decoding: bytes) }

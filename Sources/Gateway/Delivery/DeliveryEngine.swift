@@ -120,6 +120,15 @@ final class DeliveryEngine {
 
     // MARK: - Beginning
 
+    /// What is to become of recipients that are begun.
+    enum Fate {
+        case toBeSent
+        /// Their message took too many instances down.
+        case quarantined
+        /// Their message was taken back.
+        case revoked
+    }
+
     /// Begins the delivery of a message that was just accepted, to all its recipients.
     ///
     /// - Parameter owner: the id under which its row was stored.
@@ -129,7 +138,7 @@ final class DeliveryEngine {
             MessageTask(directory.underWay(receipt, order, deadline: deadline), isWhole: true, isShared: false),
             order.recipients.map { ($0, .none) },
             owner: owner,
-            quarantined: false,
+            as: .toBeSent,
         )
     }
 
@@ -138,12 +147,12 @@ final class DeliveryEngine {
     /// - Parameters:
     ///   - owner: the id under which its row was taken up. Where the instance has another by now, the row is free
     ///     again and nothing happens here.
-    ///   - quarantined: nothing is sent; that is written down.
+    ///   - fate: whether anything is sent; if not, that is written down.
     func begin(
         _ message: MessageTask,
         _ recipients: [(account: String, progress: RecipientProgress)],
         owner: Int64,
-        quarantined: Bool,
+        as fate: Fate,
     ) {
         followInstance()
         guard owner == self.owner, !isClosed else { return message.isDone() }
@@ -154,9 +163,11 @@ final class DeliveryEngine {
         for recipient in recipients {
             let task = RecipientTask(recipient.account, message, RecipientDelivery(progress: recipient.progress), owner)
             let action =
-                quarantined
-                ? task.delivery.quarantine(of: message.underWay)
-                : task.delivery.start(of: message.underWay, at: now)
+                switch fate {
+                case .toBeSent: task.delivery.start(of: message.underWay, at: now)
+                case .quarantined: task.delivery.quarantine(of: message.underWay)
+                case .revoked: task.delivery.cancel(of: message.underWay)
+                }
             perform(action, task)
         }
     }
@@ -434,9 +445,11 @@ final class DeliveryEngine {
                 await query(batch) { engine, tasks throws(PostgresError) in
                     let accounts = tasks.map { ($0.message.underWay.order.sdkAppID, $0.account) }
                     let found = try await engine.store.devices(of: accounts)
-                    for (task, devices) in zip(tasks, found) {
+                    let shown = try await engine.store.shownPushes(replacedBy: tasks)
+                    for (number, (task, devices)) in zip(tasks, found).enumerated() {
                         let action = task.devicesLookedUp(
                             devices,
+                            replacing: shown[number],
                             schedule: engine.retrySchedule,
                             at: engine.currentTime,
                         )

@@ -58,6 +58,13 @@ struct PushComposer {
 
     /// That of a start is the activity's, so that one that is sent again replaces the one that APNs still has.
     private func collapseID(_ kind: DeliveryTarget.Kind, _ account: String) -> String {
+        if let replaced = message.order.replaced {
+            // The one of the notification that is to go away.
+            guard let laID = replaced.laID, message.application.fallbackCollapse == .activity else {
+                return PushIdentifiers.collapseID(messageID: replaced.messageID)
+            }
+            return PushIdentifiers.collapseID(account: account, laID: laID)
+        }
         let isOfActivity =
             switch kind {
             case .activity: false

@@ -219,8 +219,11 @@ extension RecipientTask {
     }
 
     /// What follows from its devices, which are looked up once more to be counted where that was not known before.
+    ///
+    /// - Parameter shown: the pushes that the message replaces, where it does: it goes nowhere else.
     func devicesLookedUp(
         _ devices: [FoundDevice],
+        replacing shown: ReplacedPushes?,
         schedule: RetrySchedule,
         at now: UnixTime,
     ) -> RecipientDelivery.Action {
@@ -231,7 +234,12 @@ extension RecipientTask {
             }.map(\.installation)
             return .lookUpDevices
         }
-        return delivery.devicesFound(devices, of: message.underWay, schedule: schedule, at: now)
+        guard let shown else {
+            return delivery.devicesFound(devices, of: message.underWay, schedule: schedule, at: now)
+        }
+        if shown.areUnderWay { return delivery.waitForReplacedPushes(at: now) }
+        let replaced = devices.filter { shown.installations.contains($0.installation) }
+        return delivery.devicesFound(replaced, of: message.underWay, schedule: schedule, at: now)
     }
 
     /// Whether the next look-up of its devices counts the message. Where only translations have a text, the devices are

@@ -285,7 +285,7 @@ public final class MessageExplainer: MessageGateway {
         let accounts = recipients.map { ($0.task.message.underWay.order.sdkAppID, $0.task.account) }
         let found = try await store.devices(of: accounts)
         return zip(recipients, found).map { recipient, devices in
-            recipient.task.devicesLookedUp(devices, schedule: retrySchedule, at: now)
+            recipient.task.devicesLookedUp(devices, replacing: nil, schedule: retrySchedule, at: now)
         }
     }
 

@@ -9,6 +9,9 @@ public final class GatewayLane {
     /// What the dialects accept messages through.
     public var gateway: any MessageGateway { router }
 
+    /// What messages are taken back through.
+    public var revoker: any MessageRevoker { router }
+
     /// What broadcast channels are managed and sent to through.
     public let channels: any ChannelGateway
 

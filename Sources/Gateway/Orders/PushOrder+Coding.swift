@@ -5,8 +5,9 @@ import VerbatimJSON
 /// release may add keys and the one before it still reads the order; a change that the former cannot read needs a new
 /// version number one release after its reader.
 extension PushOrder {
-    /// Version that this release writes, and the newest that it reads.
-    static let encodingVersion: Int64 = 1
+    /// The newest version that this release reads. It writes the first, and the second only for an order that replaces
+    /// another's pushes: a release that knows no such thing would send it everywhere. It leaves the second to others.
+    static let encodingVersion: Int64 = 2
 
     /// The order could not be read back: written by a newer release, or damaged.
     struct DecodingError: Error, Equatable {
@@ -19,7 +20,7 @@ extension PushOrder {
         let recipientBytes = recipients.reduce(0) { $0 + $1.utf8.count + 3 }
         var writer = JSONWriter(capacity: 768 + recipientBytes + (activity?.content.contentState.count ?? 0))
         writer.beginObject()
-        writer.member("version", PushOrder.encodingVersion)
+        writer.member("version", replaced == nil ? 1 : PushOrder.encodingVersion)
         writer.member("dialect", dialect.rawValue)
         writer.member("endpoint", endpoint)
         writer.member("sdkAppId", sdkAppID)
@@ -40,6 +41,10 @@ extension PushOrder {
         writer.member("suppression", suppression?.rawValue)
         writer.member("lifetime", lifetime)
         writer.member("otherPlatforms", raw: otherPlatforms)
+        if let replaced {
+            writer.key("replaced")
+            replaced.encode(to: &writer)
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -71,6 +76,10 @@ extension PushOrder {
             lifetime: try root.number("lifetime"),
             otherPlatforms: root["otherPlatforms"].map { Array($0.verbatim) },
         )
+        if let value = root["replaced"] {
+            guard let message = ReplacedMessage(decoding: value) else { throw DecodingError(key: "replaced") }
+            replaced = message
+        }
     }
 }
 

@@ -69,6 +69,10 @@ extension DeliveryStore {
                 """
                 SELECT msg_key, accepted_at FROM recent_request
                 WHERE digest = $1::bytea AND accepted_at > now() - interval '120 seconds'
+                UNION ALL
+                SELECT msg_key, accepted_at FROM scheduled_message
+                WHERE digest = $1::bytea AND cancelled_at IS NULL
+                LIMIT 1
                 """,
                 [.bytes(digest.bytes)],
             )

@@ -42,11 +42,17 @@ actor ServeLane {
             logger: logger,
         )
         self.lane = lane
-        self.tencent = TencentIMAPI(gateway: lane.gateway, logger: logger)
+        let records = MessageRecordStore(pool: lane.pool, logger: logger)
+        self.tencent = TencentIMAPI(
+            gateway: lane.gateway,
+            records: records,
+            revoker: lane.revoker,
+            logger: logger,
+        )
         self.client = ClientAPI(
             gateway: lane.gateway,
             registrations: RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger),
-            messages: MessageRecordStore(pool: lane.pool, logger: logger),
+            messages: records,
             channels: lane.channels,
             logger: logger,
         )
