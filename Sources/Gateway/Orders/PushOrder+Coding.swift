@@ -5,8 +5,9 @@ import VerbatimJSON
 /// release may add keys and the one before it still reads the order; a change that the former cannot read needs a new
 /// version number one release after its reader.
 extension PushOrder {
-    /// Version that this release writes, and the newest that it reads.
-    static let encodingVersion: Int64 = 1
+    /// The newest version that this release reads. It writes the first, and the second only for an order with an
+    /// audience: a release that knows none would take it for one without recipients. It leaves the second to others.
+    static let encodingVersion: Int64 = 2
 
     /// The order could not be read back: written by a newer release, or damaged.
     struct DecodingError: Error, Equatable {
@@ -19,7 +20,7 @@ extension PushOrder {
         let recipientBytes = recipients.reduce(0) { $0 + $1.utf8.count + 3 }
         var writer = JSONWriter(capacity: 768 + recipientBytes + (activity?.content.contentState.count ?? 0))
         writer.beginObject()
-        writer.member("version", PushOrder.encodingVersion)
+        writer.member("version", audience == nil ? 1 : PushOrder.encodingVersion)
         writer.member("dialect", dialect.rawValue)
         writer.member("endpoint", endpoint)
         writer.member("sdkAppId", sdkAppID)
@@ -31,6 +32,10 @@ extension PushOrder {
             writer.string(recipient)
         }
         writer.endArray()
+        if let audience {
+            writer.key("audience")
+            audience.encode(to: &writer)
+        }
         if let activity {
             writer.key("activity")
             activity.encode(to: &writer)
@@ -63,6 +68,10 @@ extension PushOrder {
             messageKey: try root.text("messageKey"),
             sender: try root.text("sender"),
             recipients: (root["recipients"]?.elements ?? []).compactMap(\.string),
+            audience: try root["audience"].map { value throws(DecodingError) in
+                guard let audience = Audience(decoding: value) else { throw DecodingError(key: "audience") }
+                return audience
+            },
             activity: try root["activity"].map { value throws(DecodingError) in
                 try ActivityInstruction(decoding: value)
             },
