@@ -57,7 +57,7 @@ $$;
 
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
-GRANT SELECT ON schema_migration, app, certificate, content_schema TO livepush_gateway;
+GRANT SELECT ON schema_migration, app, certificate, content_schema, application_code, api_token TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, registration_clear,
     instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
@@ -87,6 +87,7 @@ GRANT EXECUTE ON FUNCTION
     claim_starts(
         bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
     report_presence(bigint, text, text, boolean, integer),
+    move_installation(bigint, text, text),
     release_scheduled(bigint),
     cancel_scheduled(bigint, text, text),
     erase_from_schedule(bigint, text[])
@@ -109,6 +110,8 @@ GRANT SELECT (
 GRANT SELECT (
     sdk_app_id, business_id, bundle_id, team_id, key_id, environment, created_at, updated_at
 ) ON certificate TO livepush_operator;
+GRANT SELECT (code, sdk_app_id, business_id, created_at) ON application_code TO livepush_operator;
+GRANT SELECT (sdk_app_id, name, scope, created_at) ON api_token TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, attributes_type, version, from_app_version, model, source_file, source_sha256, created_at
 ) ON content_schema TO livepush_operator;

@@ -9,7 +9,7 @@ import PostgresClient
 ///
 /// Requests that arrive while a commit is under way ride in the next: one transaction for all of them, and the callers
 /// are answered after its Sync.
-final class MessageRouter: MessageGateway {
+final class MessageRouter: PushwooshGateway {
     /// Most messages in one transaction.
     private static let batchSize = 500
     /// Most recipients whose registrations are looked up before a message is stored.
@@ -17,6 +17,7 @@ final class MessageRouter: MessageGateway {
 
     private let store: DeliveryStore
     private let accounts: AccountStore
+    private let pushwoosh: PushwooshStore
     private let engine: DeliveryEngine
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
@@ -38,6 +39,7 @@ final class MessageRouter: MessageGateway {
     init(
         store: DeliveryStore,
         accounts: AccountStore,
+        pushwoosh: PushwooshStore,
         engine: DeliveryEngine,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
@@ -48,6 +50,7 @@ final class MessageRouter: MessageGateway {
         self.store = store
         self.phoneVersions = PhoneVersionQueue(store: store)
         self.accounts = accounts
+        self.pushwoosh = pushwoosh
         self.engine = engine
         self.instance = instance
         self.directory = directory
@@ -198,6 +201,31 @@ final class MessageRouter: MessageGateway {
 
     func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
+    }
+
+    // MARK: - PushwooshGateway
+
+    func applicationCode(_ code: String) throws(GatewayUnavailable) -> ApplicationCode? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.codes[code]
+    }
+
+    func apiToken(_ token: String) throws(GatewayUnavailable) -> APIToken? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.apiTokens[APIToken.digest(of: token)]
+    }
+
+    func time(of localTime: String, in zone: String) async throws(GatewayUnavailable) -> UnixTime? {
+        try await asking { () throws(PostgresError) in try await pushwoosh.time(of: localTime, in: zone) }
+    }
+
+    func deviceTokens(
+        of installations: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [String: PushToken] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.deviceTokens(of: installations, in: sdkAppID)
+        }
     }
 
     private func asking<Answer>(

@@ -17,7 +17,10 @@ public enum LiveActivityPayload {
     public static func surelyFits(_ content: ActivityContent) -> Bool {
         let texts = (content.alert?.title?.strings ?? []) + (content.alert?.body?.strings ?? [])
         return PayloadLimit.surelyHolds(
-            texts: texts + [content.alert?.sound, content.start?.attributesType, content.start?.pushChannel],
+            texts: texts + [
+                content.alert?.subtitle, content.alert?.sound, content.start?.attributesType,
+                content.start?.pushChannel,
+            ],
             // Each argument of a localized text has quotation marks and a comma.
             json: content.contentState.count + (content.relevanceScore?.count ?? 0)
                 + (content.start?.attributes.count ?? 0) + 3 * texts.count,
@@ -56,6 +59,7 @@ public struct LiveActivityPayloadTemplate: Sendable {
             writer.key("alert")
             writer.beginObject()
             Self.write("title", alert.title, to: &writer)
+            if let subtitle = alert.subtitle, !subtitle.isEmpty { writer.member("subtitle", subtitle) }
             Self.write("body", alert.body, to: &writer)
             writer.member("sound", alert.sound)
             writer.endObject()

@@ -8,6 +8,8 @@ struct Livepush {
             ServeCommand.self, MigrateCommand.self,
             DoctorCommand.self, RetentionCommand.self,
             AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
+            ApplicationCodeAddCommand.self, ApplicationCodeListCommand.self, ApplicationCodeRemoveCommand.self,
+            APITokenAddCommand.self, APITokenListCommand.self, APITokenRemoveCommand.self,
             CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
             CertificateTokenCommand.self,
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,

@@ -71,6 +71,7 @@ struct MessageRouterTests {
         return MessageRouter(
             store: database.store,
             accounts: AccountStore(pool: database.pool),
+            pushwoosh: PushwooshStore(pool: database.pool),
             engine: engine,
             instance: instance,
             directory: directory,

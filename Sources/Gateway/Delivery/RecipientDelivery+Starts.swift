@@ -20,7 +20,7 @@ extension RecipientDelivery {
     /// Whether activities of the message's app are started by push, so that one may be coming up.
     func mayMeetStarts(_ message: MessageUnderWay) -> Bool {
         guard let activity = message.order.activity else { return false }
-        return activity.content.event == .start || message.application.allowsExtensions
+        return activity.content.event == .start || message.application.mayStartActivities
             || progress.targets.contains { $0.kind == .start }
     }
 

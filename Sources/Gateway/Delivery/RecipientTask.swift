@@ -130,7 +130,7 @@ extension RecipientTask {
     /// Whether updates of its activity have alerts: this one's, or others' of the app.
     var mayMeetAlerts: Bool {
         let message = message.underWay
-        return message.application.copiesAlertToLiveActivity || message.application.allowsExtensions
+        return message.application.copiesAlertToLiveActivity || message.application.mayStartActivities
             || message.order.activity?.content.alert?.isEmpty == false
     }
 

@@ -9,6 +9,9 @@ public final class GatewayLane {
     /// What the dialects accept messages through.
     public var gateway: any MessageGateway { router }
 
+    /// The same with what Pushwoosh's API needs besides.
+    public var pushwoosh: any PushwooshGateway { router }
+
     /// What broadcast channels are managed and sent to through.
     public let channels: any ChannelGateway
 
@@ -84,6 +87,7 @@ public final class GatewayLane {
         self.router = MessageRouter(
             store: store,
             accounts: AccountStore(pool: pool),
+            pushwoosh: PushwooshStore(pool: pool),
             engine: engine,
             instance: instance,
             directory: directory,

@@ -107,6 +107,7 @@ extension ActivityInstruction {
         }
         writer.member("defaultDismissal", defaultDismissal.rawValue)
         writer.member("priority", priority)
+        if priorityRule != .urgency { writer.member("priorityRule", priorityRule.rawValue) }
         writer.endObject()
     }
 
@@ -137,6 +138,7 @@ extension ActivityInstruction {
             ),
             defaultDismissal: dismissal,
             priority: value["priority"]?.integer.flatMap { Int(exactly: $0) },
+            priorityRule: value["priorityRule"]?.string.flatMap(PriorityRule.init(rawValue:)) ?? .urgency,
         )
     }
 }

@@ -6,6 +6,8 @@ public struct PushOrder: Sendable, Equatable {
     public enum Dialect: String, Sendable {
         /// Tencent's IM REST API.
         case tencent
+        /// Pushwoosh's Live Activity API.
+        case pushwoosh
     }
 
     /// Why the sender wants no push of any kind. Recorded as `suppressed` with this reason.
