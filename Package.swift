@@ -122,6 +122,7 @@ let package = Package(
                 .embedInCode("Schema/0015_content_schema.sql"),
                 .embedInCode("Schema/0016_start_tokens.sql"),
                 .embedInCode("Schema/0017_channels.sql"),
+                .embedInCode("Schema/0018_fan_out.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],

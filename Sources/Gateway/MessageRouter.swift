@@ -18,6 +18,7 @@ final class MessageRouter: MessageGateway {
     private let store: DeliveryStore
     private let accounts: AccountStore
     private let engine: DeliveryEngine
+    private let fanOuts: FanOuts
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let backlogLimit: Int64
@@ -39,6 +40,7 @@ final class MessageRouter: MessageGateway {
         store: DeliveryStore,
         accounts: AccountStore,
         engine: DeliveryEngine,
+        fanOuts: FanOuts,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         backlogLimit: Int64,
@@ -49,6 +51,7 @@ final class MessageRouter: MessageGateway {
         self.phoneVersions = PhoneVersionQueue(store: store)
         self.accounts = accounts
         self.engine = engine
+        self.fanOuts = fanOuts
         self.instance = instance
         self.directory = directory
         self.backlogLimit = backlogLimit
@@ -100,7 +103,8 @@ final class MessageRouter: MessageGateway {
         else { return nil }
         let now = now().seconds
         if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
-        guard order.recipients.count <= MessageRouter.reviewLimit else { return nil }
+        // Who is in an audience is found when it is sent, and its phones are checked then.
+        guard order.audience == nil, order.recipients.count <= MessageRouter.reviewLimit else { return nil }
         let question = DeliveryStore.PhoneQuestion(
             sdkAppID: order.sdkAppID,
             laID: activity.laID,
@@ -130,6 +134,10 @@ final class MessageRouter: MessageGateway {
         }
         waiting.append(entry)
         signal.set()
+    }
+
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in try await accounts.hasSegment(name, in: sdkAppID) }
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
@@ -172,6 +180,14 @@ final class MessageRouter: MessageGateway {
         }
     }
 
+    private func begin(_ receipt: AcceptedMessage, _ order: PushOrder, owner: Int64) {
+        guard order.audience != nil else {
+            return engine.begin(receipt, order, owner: owner)
+        }
+        let deadline = receipt.acceptedAt + .seconds(order.lifetime)
+        fanOuts.begin(FanOut(receipt, order, deadline: deadline, owner: owner))
+    }
+
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no
     /// message fails for another's fault.
     private func store(_ batch: [Waiting]) async {
@@ -185,7 +201,7 @@ final class MessageRouter: MessageGateway {
                     counters.accepted(entry.message.order, isRepeat: acceptance.isRepeat)
                     entry.continuation.resume(returning: .success(acceptance))
                     if let owner, !acceptance.isRepeat {
-                        engine.begin(acceptance.message, entry.message.order, owner: owner)
+                        begin(acceptance.message, entry.message.order, owner: owner)
                     }
                 }
             } catch {

@@ -15,6 +15,8 @@ final class InMemoryGateway: MessageGateway {
         administrators: ["administrator"],
     )
     var orders: [PushOrder] = []
+    /// Segments with somebody in them.
+    var segments: Set<String> = ["team"]
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
     /// What is registered for the activity, as far as a schema asks.
@@ -55,6 +57,11 @@ final class InMemoryGateway: MessageGateway {
             accepted[digest] = acceptance
         }
         return acceptance
+    }
+
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try checkAvailable()
+        return segments.contains(name)
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {

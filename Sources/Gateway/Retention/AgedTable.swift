@@ -21,6 +21,10 @@ struct AgedTable: Sendable {
                 OR quarantined_at < now() - interval '7 days')
                 """
         ),
+        AgedTable(
+            name: "fan_out",
+            condition: "accepted_at < now() - $1 * interval '1 day' AND finished_at IS NOT NULL"
+        ),
         AgedTable(name: "channel_request", condition: "requested_at < now() - $1 * interval '1 day'"),
         AgedTable(
             name: "alarm",
