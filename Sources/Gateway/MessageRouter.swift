@@ -19,6 +19,7 @@ final class MessageRouter: PushwooshGateway {
     private let accounts: AccountStore
     private let pushwoosh: PushwooshStore
     private let engine: DeliveryEngine
+    private let fanOuts: FanOuts
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let backlogLimit: Int64
@@ -41,6 +42,7 @@ final class MessageRouter: PushwooshGateway {
         accounts: AccountStore,
         pushwoosh: PushwooshStore,
         engine: DeliveryEngine,
+        fanOuts: FanOuts,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         backlogLimit: Int64,
@@ -52,6 +54,7 @@ final class MessageRouter: PushwooshGateway {
         self.accounts = accounts
         self.pushwoosh = pushwoosh
         self.engine = engine
+        self.fanOuts = fanOuts
         self.instance = instance
         self.directory = directory
         self.backlogLimit = backlogLimit
@@ -103,7 +106,8 @@ final class MessageRouter: PushwooshGateway {
         else { return nil }
         let now = now().seconds
         if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
-        guard order.recipients.count <= MessageRouter.reviewLimit else { return nil }
+        // Who is in an audience is found when it is sent, and its phones are checked then.
+        guard order.audience == nil, order.recipients.count <= MessageRouter.reviewLimit else { return nil }
         let question = DeliveryStore.PhoneQuestion(
             sdkAppID: order.sdkAppID,
             laID: activity.laID,
@@ -170,7 +174,7 @@ final class MessageRouter: PushwooshGateway {
     private func begin(_ message: DeliveryStore.NewMessage, _ acceptance: Acceptance, _ owner: Int64?) {
         counters.accepted(message.order, isRepeat: acceptance.isRepeat)
         if let owner, !acceptance.isRepeat {
-            engine.begin(acceptance.message, message.order, owner: owner)
+            begin(acceptance.message, message.order, owner: owner)
         }
     }
 
@@ -182,6 +186,10 @@ final class MessageRouter: PushwooshGateway {
         }
         waiting.append(entry)
         signal.set()
+    }
+
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in try await accounts.hasSegment(name, in: sdkAppID) }
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
@@ -247,6 +255,14 @@ final class MessageRouter: PushwooshGateway {
                 await store(waiting.removePrefix(MessageRouter.batchSize))
             }
         }
+    }
+
+    private func begin(_ receipt: AcceptedMessage, _ order: PushOrder, owner: Int64) {
+        guard order.audience != nil else {
+            return engine.begin(receipt, order, owner: owner)
+        }
+        let deadline = receipt.acceptedAt + .seconds(order.lifetime)
+        fanOuts.begin(FanOut(receipt, order, deadline: deadline, owner: owner))
     }
 
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no

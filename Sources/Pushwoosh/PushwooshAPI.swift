@@ -129,6 +129,16 @@ public final class PushwooshAPI {
             let messageCode = MessageCode.make(&randomNumbers)
             var order = notification.order(method, code: messageCode, application: code, tokens: tokens)
             warnings += notification.warnings
+            if case .filter(let name) = notification.target {
+                let isFilled = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+                    try await gateway.hasSegment(name, in: code.sdkAppID)
+                }
+                if !isFilled {
+                    let message = "nobody is in this segment now"
+                    let field = "notifications[\(index)].filter"
+                    warnings.append(RequestWarning(field: field, code: "segment_empty", message: message))
+                }
+            }
             if notification.sendAt == nil, app.contentSchemas != nil {
                 warnings += try await review(&order, "notifications[\(index)]")
             }

@@ -51,7 +51,7 @@ extension ChatMessage {
             allowsExtensions: allowsExtensions,
             &warnings,
         )
-        key = ChatMessage.taskID(sdkAppID: sdkAppID, now: now, randomNumbers: &randomNumbers)
+        key = ChatMessage.taskID("batch", sdkAppID: sdkAppID, now: now, randomNumbers: &randomNumbers)
         time = now
         isOnlineOnly = false
         lifetime = PushOrder.maximumLifetime
@@ -59,12 +59,15 @@ extension ChatMessage {
     }
 
     /// TaskId in the form of Tencent's samples, at most 48 bytes: the time, the app, and a random number.
-    private static func taskID(
+    ///
+    /// - Parameter kind: at most 5 letters.
+    static func taskID(
+        _ kind: String,
         sdkAppID: Int64,
         now: Int64,
         randomNumbers: inout some RandomNumberGenerator,
     ) -> String {
         let parts = [UInt64(clamping: now), UInt64(clamping: sdkAppID), randomNumbers.next()]
-        return "batch_" + parts.map { String($0, radix: 16) }.joined(separator: "_")
+        return kind + "_" + parts.map { String($0, radix: 16) }.joined(separator: "_")
     }
 }

@@ -20,6 +20,8 @@ struct Livepush {
             PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
             ChannelCreateCommand.self, ChannelReadCommand.self, ChannelListCommand.self, ChannelDeleteCommand.self,
             ChannelSendCommand.self,
+            SegmentListCommand.self, SegmentShowCommand.self, SegmentAddCommand.self, SegmentRemoveCommand.self,
+            SegmentImportCommand.self,
             BenchCommand.self, BenchSinkCommand.self, BenchDriverCommand.self, BenchAPNsCommand.self,
         ]
     }

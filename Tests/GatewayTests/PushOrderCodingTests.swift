@@ -227,12 +227,15 @@ struct RecipientProgressCodingTests {
         progress.stage = stage
         #expect(RecipientProgress(decoding: progress.encoded()) == progress)
         #expect(RecipientProgress(decoding: RecipientProgress.none.encoded()) == RecipientProgress.none)
+        progress.installations = ["phone-1", "phone-2"]
+        #expect(RecipientProgress(decoding: progress.encoded()) == progress)
+        #expect(String(decoding: progress.encoded(), as: UTF8.self).contains(#""version":2"#))
     }
 
     @Test(
         "progress of a newer release, or damaged, is not read",
         arguments: [
-            (#""version":1"#, #""version":2"#), (#""stage":"recheck""#, #""stage":"new""#),
+            (#""version":1"#, #""version":3"#), (#""stage":"recheck""#, #""stage":"new""#),
             (#""outcome":"refused""#, #""outcome":"new""#), (#""kind":"activity""#, #""kind":"new""#), ("}", ""),
         ],
     )

@@ -11,6 +11,8 @@ final class InMemoryGateway: PushwooshGateway {
     var app = Application(sdkAppID: InMemoryGateway.sdkAppID, secretKey: [], administrators: ["administrator"])
     var codes = ["XXXXX-XXXXX": code, "OTHER-APP": ApplicationCode(code: "OTHER-APP", sdkAppID: 2, businessID: 1)]
     var tokens: [String: PushToken] = [:]
+    /// Segments with somebody in them.
+    var segments: Set<String> = ["F", "FILTER_NAME_1"]
     var planned: [PlannedOrder] = []
     var unavailable: GatewayUnavailable?
     var review: ContentReview?
@@ -63,6 +65,10 @@ final class InMemoryGateway: PushwooshGateway {
             let message = AcceptedMessage(id: 1, acceptedAt: now())
             return Acceptance(message: message, messageKey: order.order.messageKey, isRepeat: false)
         }
+    }
+
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        segments.contains(name)
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? { nil }

@@ -21,6 +21,7 @@ public final class GatewayLane {
     private let loop: EventLoop
     private let router: MessageRouter
     private let engine: DeliveryEngine
+    private let fanOuts: FanOuts
     private let poller: QueuePoller
     private let client: APNsClient
     private let instance: GatewayInstance
@@ -76,9 +77,19 @@ public final class GatewayLane {
             counters: counters,
             logger: logger,
         )
+        self.fanOuts = FanOuts(
+            store: FanOutStore(pool: pool),
+            engine: engine,
+            instance: instance,
+            directory: directory,
+            backlogLimit: configuration.backlogLimit,
+            counters: counters,
+            logger: logger,
+        )
         self.poller = QueuePoller(
             store: store,
             engine: engine,
+            fanOuts: fanOuts,
             instance: instance,
             directory: directory,
             interval: configuration.pollInterval,
@@ -89,6 +100,7 @@ public final class GatewayLane {
             accounts: AccountStore(pool: pool),
             pushwoosh: PushwooshStore(pool: pool),
             engine: engine,
+            fanOuts: fanOuts,
             instance: instance,
             directory: directory,
             backlogLimit: configuration.backlogLimit,
@@ -111,6 +123,7 @@ public final class GatewayLane {
         }
         router.start(on: loop)
         engine.start(on: loop)
+        fanOuts.start(on: loop)
         poller.start()
     }
 
@@ -130,6 +143,7 @@ public final class GatewayLane {
             deliveries: counters.current,
             apns: client.metrics,
             recipientsInMemory: engine.recipientCount,
+            fanOutsInMemory: fanOuts.count,
             pool: pool,
         )
     }
@@ -144,6 +158,7 @@ public final class GatewayLane {
     public func close() {
         poller.close()
         router.close()
+        fanOuts.close()
         engine.close()
         client.close()
         client.tokenSource = nil
