@@ -44,6 +44,8 @@ struct PushwooshFault: Error, Equatable {
             self.init(.unavailable, "too much work waits, try again later", retryAfter: unavailable.retryAfter)
         case .databaseRefused:
             self.init(.unavailable, "internal error: the database refused the request")
+        case .nothingToExplain:
+            self.init(.argument, "there is nothing to explain: the method sends nothing")
         }
     }
 

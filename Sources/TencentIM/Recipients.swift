@@ -22,6 +22,9 @@ struct Recipients: Equatable {
     /// Those that cannot be sent to, each once.
     private(set) var failures: [Failure] = []
 
+    /// Nobody that the request names.
+    init() {}
+
     /// - Parameter value: the field To_Account, nil if it is missing.
     init(decoding value: JSONValue?, form: ChatMessage.Form) throws(TencentError) {
         let listed: [String]
@@ -38,13 +41,22 @@ struct Recipients: Equatable {
         case .pushAll, .messageAll:
             listed = []
         }
-        var seen = Set<[UInt8]>()
-        for account in listed where seen.insert(Array(account.utf8)).inserted {
-            if Account.isValid(account) {
-                accounts.append(account)
-            } else {
-                failures.append(Failure(account: account, code: .unknownRecipient))
+        if listed.count == 1 {
+            listed.forEach { add($0) }
+        } else {
+            // By bytes: Swift's `==` takes two accounts for one that only look the same.
+            var seen = Set<[UInt8]>()
+            for account in listed where seen.insert(Array(account.utf8)).inserted {
+                add(account)
             }
+        }
+    }
+
+    private mutating func add(_ account: String) {
+        if Account.isValid(account) {
+            accounts.append(account)
+        } else {
+            failures.append(Failure(account: account, code: .unknownRecipient))
         }
     }
 

@@ -37,7 +37,9 @@ struct PushwooshStoreTests {
     )
     func noZone(name: String) async throws {
         try await StoreDatabase.run { _, database in
-            #expect(try await PushwooshStore(pool: database.pool).time(of: "2026-06-16 16:00", in: name) == nil)
+            let store = PushwooshStore(pool: database.pool)
+            let time = try await store.time(of: "2026-06-16 16:00", in: name)
+            #expect(time == nil)
         }
     }
 

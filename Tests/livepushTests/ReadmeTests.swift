@@ -76,7 +76,7 @@ extension EndToEndTests {
                     || answer["status_code"]?.integer == 200
                 #expect(isGood, "\(answer.verbatimText)")
             }
-            #expect(results.curlAnswers.count == 12)
+            #expect(results.curlAnswers.count == 13)
 
             let promised = readme.blocks("json answer")
             #expect(results.postAnswers.count == promised.count)

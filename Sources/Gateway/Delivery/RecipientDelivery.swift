@@ -23,6 +23,10 @@ struct RecipientDelivery: Sendable {
         case settle(Settlement)
     }
 
+    /// Why nothing more is sent of a message that was taken back, and why its replacement goes where it goes.
+    static let revoked = "revoked"
+    /// Why a replacement waits.
+    static let revokedPushUnderWay = "revoked_push_under_way"
     /// Why a target waits for its turn after another message's push.
     static let paced = "paced"
 
@@ -65,7 +69,8 @@ struct RecipientDelivery: Sendable {
             return expire(of: message)
         }
         if message.order.activity == nil {
-            enterNotificationStage(because: "no_activity_in_message")
+            let isReplacement = message.order.replaced != nil
+            enterNotificationStage(because: isReplacement ? RecipientDelivery.revoked : "no_activity_in_message")
         }
         return progress.stage == .notification ? lookUpDevices(of: message) : .claimActivities
     }
@@ -80,9 +85,7 @@ struct RecipientDelivery: Sendable {
         at now: UnixTime,
     ) -> Action {
         var attempts: [PushAttempt] = []
-        let found = found.filter { $0.verdict != .notLive }
-        let live = found.filter { $0.verdict != .quarantined }
-        for registration in live {
+        for registration in found where registration.verdict.isOfLiveToken {
             takeUpWait(on: registration.installation)
             guard let index = target(.activity, registration.installation, registration.token, at: now) else {
                 // Claimed only for another phone's sake: the state did not go there again.
@@ -104,14 +107,16 @@ struct RecipientDelivery: Sendable {
                     settle(index, as: .refused)
                     correctState(of: registration.installation, message)
                 } else {
-                    attempts.append(contentsOf: begin(index, registration, message, schedule, now))
+                    if let attempt = begin(index, registration, message, schedule, now) { attempts.append(attempt) }
                 }
             case .notLive, .quarantined: break
             }
         }
-        cancelGone(.activity, except: live.map(\.installation))
+        cancelGone(.activity) { installation in
+            found.contains { $0.verdict.isOfLiveToken && $0.installation == installation }
+        }
         guard attempts.isEmpty else { return .push(attempts) }
-        if !found.isEmpty {
+        if found.contains(where: { $0.verdict != .notLive }) {
             missing = "activity_token_quarantined"
         }
         return resolve(of: message, at: now)
@@ -133,7 +138,7 @@ struct RecipientDelivery: Sendable {
                 settle(index, as: .nothingToSend, reason: "token_quarantined")
             } else if notification.isSilent {
                 // Nobody sees it, so neither the permission to notify nor an app in front is in its way.
-                attempts.append(contentsOf: begin(index, device, nil, message, schedule, now))
+                if let attempt = begin(index, device, nil, message, schedule, now) { attempts.append(attempt) }
             } else if device.deniesNotifications {
                 settle(index, as: .nothingToSend, reason: "permission_denied")
             } else if let until = device.foregroundUntil, now < until {
@@ -141,10 +146,10 @@ struct RecipientDelivery: Sendable {
             } else if notification.translated(by: translation).isEmpty {
                 settle(index, as: .nothingToSend, reason: "no_text")
             } else {
-                attempts.append(contentsOf: begin(index, device, translation, message, schedule, now))
+                if let attempt = begin(index, device, translation, message, schedule, now) { attempts.append(attempt) }
             }
         }
-        cancelGone(.device, except: found.map(\.installation))
+        cancelGone(.device) { installation in found.contains { $0.installation == installation } }
         return attempts.isEmpty ? resolve(of: message, at: now) : .push(attempts)
     }
 
@@ -275,6 +280,29 @@ struct RecipientDelivery: Sendable {
         progress.installations?.contains(installation) ?? true
     }
 
+    /// The message was taken back: nothing more of it is sent.
+    mutating func cancel(of message: MessageUnderWay) -> Action {
+        settleOpenTargets(as: .cancelled, reason: RecipientDelivery.revoked)
+        return finish(
+            of: message,
+            adding: progress.targets.isEmpty ? nothing(.cancelled, RecipientDelivery.revoked) : nil,
+        )
+    }
+
+    /// What the message is to replace may still come up: it waits for that.
+    func waitForReplacedPushes(at now: UnixTime) -> Action {
+        .settle(
+            Settlement(
+                next: .waiting(
+                    until: now + .seconds(1),
+                    reason: RecipientDelivery.revokedPushUnderWay,
+                    progress: progress,
+                ),
+                corrections: [],
+            )
+        )
+    }
+
     // MARK: - Resolution
 
     /// Decides once no push is under way.
@@ -318,7 +346,8 @@ struct RecipientDelivery: Sendable {
             return lookUpDevices(of: message)
         case .notification:
             let hasDevice = progress.targets.contains { $0.kind == .device }
-            return finish(of: message, adding: hasDevice ? nil : nothing(.nothingToSend, "no_device"))
+            let reason = message.order.replaced == nil ? "no_device" : "nothing_shown"
+            return finish(of: message, adding: hasDevice ? nil : nothing(.nothingToSend, reason))
         }
     }
 

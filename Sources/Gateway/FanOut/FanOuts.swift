@@ -268,7 +268,7 @@ final class FanOuts {
             message,
             recipients.map { ($0.account, RecipientProgress.beginning(on: $0.installations)) },
             owner: fanOut.owner,
-            quarantined: fanOut.isQuarantined,
+            as: fanOut.isQuarantined ? .quarantined : .toBeSent,
         )
         await fanOut.chunkIsDone.wait()
     }

@@ -45,6 +45,7 @@ public final class InstanceKeeper {
             on: loop,
             logger: logger,
             statementTimeout: configuration.instance.sendStopAfter,
+            connectTimeout: configuration.database.connectTimeout,
             applicationName: "livepush heartbeat",
         )
         // Three: neither the work of a dead instance nor the schedule waits for maintenance, which may take minutes.
@@ -53,7 +54,8 @@ public final class InstanceKeeper {
             connections: 3,
             on: loop,
             logger: logger,
-            statementTimeout: .seconds(300),
+            statementTimeout: configuration.database.maintenanceTimeout,
+            connectTimeout: configuration.database.connectTimeout,
             applicationName: "livepush keeper",
         )
         self.queue = DeliveryStore(pool: pool)

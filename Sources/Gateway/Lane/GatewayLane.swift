@@ -12,6 +12,9 @@ public final class GatewayLane {
     /// The same with what Pushwoosh's API needs besides.
     public var pushwoosh: any PushwooshGateway { router }
 
+    /// What messages are taken back through.
+    public var revoker: any MessageRevoker { router }
+
     /// What broadcast channels are managed and sent to through.
     public let channels: any ChannelGateway
 
@@ -27,6 +30,9 @@ public final class GatewayLane {
     private let instance: GatewayInstance
     private let tokenStore: ProviderTokenStore
     private let counters = DeliveryCounters()
+    private let configuration: GatewayConfiguration
+    private let directory: ApplicationDirectory
+    private let logger: Logger
 
     /// - Parameters:
     ///   - loop: the lane's loop.
@@ -43,11 +49,17 @@ public final class GatewayLane {
     ) throws {
         self.loop = loop
         self.instance = instance
+        self.configuration = configuration
+        self.directory = directory
+        self.logger = logger
         self.pool = PostgresPool(
             url: configuration.databaseURL,
             connections: configuration.connectionsPerLane,
             on: loop,
             logger: logger,
+            statementTimeout: configuration.database.statementTimeout,
+            connectTimeout: configuration.database.connectTimeout,
+            connectionWait: configuration.database.connectionWait,
         )
         let store = DeliveryStore(pool: pool)
         self.client = try APNsClient(
@@ -64,7 +76,12 @@ public final class GatewayLane {
             directory: directory,
             logger: logger,
         )
-        self.tokenStore = ProviderTokenStore(pool: pool, seal: directory.seal, host: instance.host)
+        self.tokenStore = ProviderTokenStore(
+            pool: pool,
+            seal: directory.seal,
+            host: instance.host,
+            rules: configuration.apns.providerTokens,
+        )
         self.engine = DeliveryEngine(
             store: store,
             client: client,
@@ -131,6 +148,13 @@ public final class GatewayLane {
     public func retire(_ keys: [APNsSigningKey]) {
         for key in keys {
             client.retire(key)
+        }
+    }
+
+    /// What a dialect is given in place of ``gateway`` for a request that is only to be explained.
+    public func explainer() -> MessageExplainer {
+        MessageExplainer(pool: pool, directory: directory, configuration: configuration, logger: logger) { [router] in
+            router.now()
         }
     }
 

@@ -110,6 +110,8 @@ public struct RecipientRecord: Sendable, Equatable {
     public var tokenFingerprint: String?
     /// `sandbox` or `production`: of the last attempt.
     public var environment: String?
+    /// The certificate that signed the last attempt.
+    public var businessID: Int64?
 
     init(account: String, outcome: String) {
         self.account = account

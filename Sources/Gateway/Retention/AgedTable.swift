@@ -27,6 +27,7 @@ struct AgedTable: Sendable {
             name: "fan_out",
             condition: "accepted_at < now() - $1 * interval '1 day' AND finished_at IS NOT NULL"
         ),
+        AgedTable(name: "revocation", condition: "accepted_at < now() - $1 * interval '1 day'"),
         AgedTable(name: "channel_request", condition: "requested_at < now() - $1 * interval '1 day'"),
         AgedTable(
             name: "alarm",

@@ -15,6 +15,7 @@ actor ServeLane {
     private let tencent: TencentIMAPI
     private let pushwoosh: PushwooshAPI
     private let client: ClientAPI
+    private let logger: Logger
     private var server: HTTPServer?
     private var page: MetricsPage?
     private var httpMetrics = HTTPMetrics()
@@ -33,6 +34,7 @@ actor ServeLane {
         let loop = try EventLoop()
         self.loop = loop
         self.state = state
+        self.logger = logger
         let lane = try GatewayLane(
             on: loop,
             configuration: configuration,
@@ -42,13 +44,19 @@ actor ServeLane {
             logger: logger,
         )
         self.lane = lane
-        self.tencent = TencentIMAPI(gateway: lane.gateway, logger: logger)
+        let records = MessageRecordStore(pool: lane.pool, logger: logger)
         let registrations = RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger)
+        self.tencent = TencentIMAPI(
+            gateway: lane.gateway,
+            records: records,
+            revoker: lane.revoker,
+            logger: logger,
+        )
         self.pushwoosh = PushwooshAPI(gateway: lane.pushwoosh, registrations: registrations, logger: logger)
         self.client = ClientAPI(
             gateway: lane.gateway,
             registrations: registrations,
-            messages: MessageRecordStore(pool: lane.pool, logger: logger),
+            messages: records,
             channels: lane.channels,
             logger: logger,
         )
@@ -115,6 +123,9 @@ actor ServeLane {
     }
 
     private func response(to request: HTTPRequest) async -> HTTPResponse {
+        if ExplainedRequest.isAsked(by: request) {
+            return await ExplainedRequest.response(to: request, by: lane.explainer(), logger: logger)
+        }
         if request.path == "/v4" || request.path.hasPrefix("/v4/") {
             return await tencent.respond(to: request)
         }
