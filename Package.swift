@@ -85,6 +85,7 @@ let package = Package(
             ]
         ),
         module("TencentIM", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
+        module("Pushwoosh", ["Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
         module("ClientAPI", ["APNs", "Gateway", "HTTPServer", "LiveActivity", "Logging", "VerbatimJSON"]),
         module(
             "APNsSimulator",
@@ -100,7 +101,7 @@ let package = Package(
             name: "livepush",
             dependencies: [
                 "APNs", "APNsSimulator", "ClientAPI", "ContentSchema", "EventLoop", "Gateway", "HTTPServer",
-                "LiveActivity", "Logging", "Metrics", "PostgresClient", "TencentIM", "VerbatimJSON",
+                "LiveActivity", "Logging", "Metrics", "PostgresClient", "Pushwoosh", "TencentIM", "VerbatimJSON",
             ],
             exclude: ["Schema/queries.md"],
             // A link to the top-level folder: `livepush migrate` carries the files inside the executable.
@@ -122,7 +123,9 @@ let package = Package(
                 .embedInCode("Schema/0015_content_schema.sql"),
                 .embedInCode("Schema/0016_start_tokens.sql"),
                 .embedInCode("Schema/0017_channels.sql"),
+                .embedInCode("Schema/0018_fan_out.sql"),
                 .embedInCode("Schema/0019_schedule.sql"),
+                .embedInCode("Schema/0020_pushwoosh.sql"),
                 .embedInCode("Schema/0021_revocations.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
@@ -179,6 +182,10 @@ let package = Package(
                 "ContentSchema", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "TestSupport",
                 "VerbatimJSON",
             ],
+        ),
+        tests(
+            "Pushwoosh",
+            ["EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "PostgresClient", "VerbatimJSON"],
         ),
         tests(
             "ClientAPI",

@@ -5,6 +5,7 @@ CREATE OR REPLACE FUNCTION plain_reason(reason text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE reason
     WHEN '' THEN 'accepted, not begun yet'
+    WHEN 'fan_out_waits' THEN 'a message to an audience waits for its turn: others are under way'
     WHEN 'taken_over' THEN 'its gateway died; another goes on with it'
     WHEN 'database_refused' THEN 'PostgreSQL refused to work on it; tried again every minute'
     WHEN 'not_readable' THEN 'stored by a newer release of livepush; waits for a gateway that can read it'

@@ -57,7 +57,7 @@ $$;
 
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
-GRANT SELECT ON schema_migration, app, certificate, content_schema TO livepush_gateway;
+GRANT SELECT ON schema_migration, app, certificate, content_schema, application_code, api_token TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, registration_clear,
     instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
@@ -67,6 +67,11 @@ GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON channel TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON channel_request TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE ON fan_out TO livepush_gateway;
+-- How many recipients of a message to an audience were found.
+GRANT UPDATE (recipients) ON message TO livepush_gateway;
+-- Accounts that are erased leave their segments.
+GRANT SELECT, DELETE ON segment TO livepush_gateway;
 GRANT SELECT ON registrations TO livepush_gateway;
 GRANT USAGE ON SEQUENCE message_id TO livepush_gateway;
 GRANT EXECUTE ON FUNCTION
@@ -87,6 +92,7 @@ GRANT EXECUTE ON FUNCTION
     claim_starts(
         bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
     report_presence(bigint, text, text, boolean, integer),
+    move_installation(bigint, text, text),
     release_scheduled(bigint),
     cancel_scheduled(bigint, text, text),
     erase_from_schedule(bigint, text[])
@@ -94,8 +100,11 @@ TO livepush_gateway;
 
 -- The operator --------------------------------------------------------------------------------------------------------
 
-GRANT SELECT ON registrations, recent_deliveries, undelivered, scheduled, app_health, alarms, channels, channel_requests
+GRANT SELECT ON registrations, recent_deliveries, undelivered, scheduled, app_health, alarms, channels, channel_requests,
+    fan_outs
 TO livepush_operator;
+-- The one table that operators fill: who is in which segment.
+GRANT SELECT, INSERT, DELETE ON segment TO livepush_operator;
 -- A view calls functions with the rights of who reads it.
 GRANT EXECUTE ON FUNCTION token_fingerprint(bytea), token_fingerprint(text), plain_reason(text) TO livepush_operator;
 
@@ -109,6 +118,8 @@ GRANT SELECT (
 GRANT SELECT (
     sdk_app_id, business_id, bundle_id, team_id, key_id, environment, created_at, updated_at
 ) ON certificate TO livepush_operator;
+GRANT SELECT (code, sdk_app_id, business_id, created_at) ON application_code TO livepush_operator;
+GRANT SELECT (sdk_app_id, name, scope, created_at) ON api_token TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, attributes_type, version, from_app_version, model, source_file, source_sha256, created_at
 ) ON content_schema TO livepush_operator;
@@ -158,6 +169,10 @@ GRANT SELECT (
     ended_at
 ) ON alarm TO livepush_operator;
 GRANT SELECT (sdk_app_id, message_id, msg_key, accepted_at, repeats) ON recent_request TO livepush_operator;
+GRANT SELECT (
+    message_id, accepted_at, sdk_app_id, audience, activity, segments_all, segments_any, devices, unknown_devices,
+    replaces_older, started_at, listed, advanced_at, outcome, ended_by, finished_at
+) ON fan_out TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, bundle_id, environment, channel_id, storage, created_at, known_since, last_timestamp
 ) ON channel TO livepush_operator;

@@ -19,12 +19,39 @@ extension JSONWriter {
             nullable("cancelledBy", schedule.cancelledBy)
             endObject()
         }
+        if let fanOut = record.fanOut {
+            key("fanOut")
+            self.fanOut(fanOut)
+        }
         key("recipients")
         beginArray()
         for recipient in record.recipients {
             self.recipient(recipient)
         }
         endArray()
+        endObject()
+    }
+
+    private mutating func fanOut(_ record: FanOutRecord) {
+        beginObject()
+        member("audience", record.audience)
+        member("state", record.state)
+        member("listed", record.listed)
+        nullable("endedBy", record.endedBy)
+        nullable("startedAt", record.startedAt?.seconds)
+        nullable("finishedAt", record.finishedAt?.seconds)
+        key("unknownDevices")
+        beginArray()
+        for device in record.unknownDevices {
+            string(device)
+        }
+        endArray()
+        key("outcomes")
+        beginObject()
+        for (outcome, count) in record.outcomes {
+            member(outcome, count)
+        }
+        endObject()
         endObject()
     }
 

@@ -32,6 +32,9 @@ public protocol MessageGateway: AnyObject {
     /// - Throws: ``GatewayUnavailable``; nothing is known to be stored then.
     func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance]
 
+    /// Whether anybody is in a segment of the app.
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool
+
     /// The nickname of an imported account, nil if it has none.
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String?
 

@@ -9,13 +9,15 @@ import PostgresClient
 ///
 /// Requests that arrive while a commit is under way ride in the next: one transaction for all of them, and the callers
 /// are answered after its Sync.
-final class MessageRouter: MessageGateway, MessageRevoker {
+final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// Most messages in one transaction.
     private static let batchSize = 500
 
     private let store: DeliveryStore
     private let accounts: AccountStore
+    private let pushwoosh: PushwooshStore
     private let engine: DeliveryEngine
+    private let fanOuts: FanOuts
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let backlogLimit: Int64
@@ -36,7 +38,9 @@ final class MessageRouter: MessageGateway, MessageRevoker {
     init(
         store: DeliveryStore,
         accounts: AccountStore,
+        pushwoosh: PushwooshStore,
         engine: DeliveryEngine,
+        fanOuts: FanOuts,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         backlogLimit: Int64,
@@ -46,7 +50,9 @@ final class MessageRouter: MessageGateway, MessageRevoker {
         self.store = store
         self.phoneVersions = PhoneVersionQueue(store: store)
         self.accounts = accounts
+        self.pushwoosh = pushwoosh
         self.engine = engine
+        self.fanOuts = fanOuts
         self.instance = instance
         self.directory = directory
         self.backlogLimit = backlogLimit
@@ -159,7 +165,7 @@ final class MessageRouter: MessageGateway, MessageRevoker {
     private func begin(_ message: DeliveryStore.NewMessage, _ acceptance: Acceptance, _ owner: Int64?) {
         counters.accepted(message.order, isRepeat: acceptance.isRepeat)
         if let owner, !acceptance.isRepeat {
-            engine.begin(acceptance.message, message.order, owner: owner)
+            begin(acceptance.message, message.order, owner: owner)
         }
     }
 
@@ -171,6 +177,10 @@ final class MessageRouter: MessageGateway, MessageRevoker {
         }
         waiting.append(entry)
         signal.set()
+    }
+
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in try await accounts.hasSegment(name, in: sdkAppID) }
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
@@ -190,6 +200,31 @@ final class MessageRouter: MessageGateway, MessageRevoker {
 
     func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
+    }
+
+    // MARK: - PushwooshGateway
+
+    func applicationCode(_ code: String) throws(GatewayUnavailable) -> ApplicationCode? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.codes[code]
+    }
+
+    func apiToken(_ token: String) throws(GatewayUnavailable) -> APIToken? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.apiTokens[APIToken.digest(of: token)]
+    }
+
+    func time(of localTime: String, in zone: String) async throws(GatewayUnavailable) -> UnixTime? {
+        try await asking { () throws(PostgresError) in try await pushwoosh.time(of: localTime, in: zone) }
+    }
+
+    func deviceTokens(
+        of installations: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [String: PushToken] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.deviceTokens(of: installations, in: sdkAppID)
+        }
     }
 
     // MARK: - MessageRevoker
@@ -265,6 +300,14 @@ final class MessageRouter: MessageGateway, MessageRevoker {
                 await store(waiting.removePrefix(MessageRouter.batchSize))
             }
         }
+    }
+
+    private func begin(_ receipt: AcceptedMessage, _ order: PushOrder, owner: Int64) {
+        guard order.audience != nil else {
+            return engine.begin(receipt, order, owner: owner)
+        }
+        let deadline = receipt.acceptedAt + .seconds(order.lifetime)
+        fanOuts.begin(FanOut(receipt, order, deadline: deadline, owner: owner))
     }
 
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no

@@ -1,23 +1,25 @@
-/// What a Live Activity push says aloud: shown on the watch, and lights up the expanded activity on the phone. Unlike the alert
-/// of a notification it has no subtitle.
+/// What a Live Activity push says aloud: shown on the watch, and lights up the expanded activity on the phone.
 public struct ActivityAlert: Sendable, Equatable, CustomStringConvertible {
     /// First line.
     public var title: AlertText?
+    /// Pushwoosh's: Apple documents it for the alert of a notification only.
+    public var subtitle: String?
     /// Second line.
     public var body: AlertText?
     /// Name of a sound file in the app, or `default`. It must stand inside the alert: ActivityKit ignores `aps.sound`.
     public var sound: String?
 
     /// Makes an alert.
-    public init(title: AlertText? = nil, body: AlertText? = nil, sound: String? = nil) {
+    public init(title: AlertText? = nil, subtitle: String? = nil, body: AlertText? = nil, sound: String? = nil) {
         self.title = title
+        self.subtitle = subtitle
         self.body = body
         self.sound = sound
     }
 
     /// Whether it has no text. Apple leaves undefined what an alert without text does, so none is sent then.
     public var isEmpty: Bool {
-        (self.title?.isEmpty ?? true) && (self.body?.isEmpty ?? true)
+        (self.title?.isEmpty ?? true) && (self.body?.isEmpty ?? true) && (self.subtitle?.isEmpty ?? true)
     }
 
     /// Which parts there are; never their text.

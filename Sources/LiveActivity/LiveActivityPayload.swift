@@ -19,7 +19,10 @@ public enum LiveActivityPayload {
         if content.alert == nil, content.start == nil { return PayloadLimit.surelyHolds(texts: [], json: json) }
         let texts = (content.alert?.title?.strings ?? []) + (content.alert?.body?.strings ?? [])
         return PayloadLimit.surelyHolds(
-            texts: texts + [content.alert?.sound, content.start?.attributesType, content.start?.pushChannel],
+            texts: texts + [
+                content.alert?.subtitle, content.alert?.sound, content.start?.attributesType,
+                content.start?.pushChannel,
+            ],
             // Each argument of a localized text has quotation marks and a comma.
             json: json + (content.start?.attributes.count ?? 0) + 3 * texts.count,
         )
@@ -57,6 +60,7 @@ public struct LiveActivityPayloadTemplate: Sendable {
             writer.key("alert")
             writer.beginObject()
             Self.write("title", alert.title, to: &writer)
+            if let subtitle = alert.subtitle, !subtitle.isEmpty { writer.member("subtitle", subtitle) }
             Self.write("body", alert.body, to: &writer)
             writer.member("sound", alert.sound)
             writer.endObject()

@@ -25,7 +25,7 @@ enum Answer {
     /// - Parameter endpoint: nil if there is no such command.
     static func failure(_ error: TencentError, _ endpoint: Endpoint?) -> HTTPResponse {
         make(.fail, error) { writer in
-            if endpoint == .pushBatch {
+            if endpoint?.answersWithTaskID == true {
                 writer.member("TaskId", "")
             }
             write(error.warnings, to: &writer)
@@ -74,6 +74,29 @@ enum Answer {
             write(message.recipients.failures, to: &writer) { failure, writer in
                 writer.member("ErrorInfo", failure.info)
             }
+            write(warnings, to: &writer)
+        }
+    }
+
+    /// The answer to `timpush/push` and `im_push`.
+    static func pushedToAll(_ acceptance: Acceptance, _ warnings: [RequestWarning]) -> HTTPResponse {
+        make(.ok) { writer in
+            writer.member("TaskId", acceptance.messageKey)
+            write(warnings, to: &writer)
+        }
+    }
+
+    /// The answer to `send_group_msg`; to a repeat it is the first one's. MsgKey, by which `GET /v1/messages` finds the
+    /// message, is this gateway's own addition.
+    static func groupSent(
+        _ message: ChatMessage,
+        _ acceptance: Acceptance,
+        _ warnings: [RequestWarning],
+    ) -> HTTPResponse {
+        make(.ok) { writer in
+            writer.member("MsgTime", time(of: acceptance))
+            writer.member("MsgSeq", MessageKey(acceptance.messageKey)?.sequence ?? acceptance.message.id)
+            writer.member("MsgKey", acceptance.messageKey)
             write(warnings, to: &writer)
         }
     }

@@ -57,17 +57,20 @@ extension ChatMessage {
 
     static let unsigned32: ClosedRange<Int64> = 0...Int64(UInt32.max)
 
-    /// - Parameter code: of a body that is too long.
+    /// - Parameters:
+    ///   - limit: in bytes.
+    ///   - code: of a body that is too long.
     static func checkSize(
         of bytes: [UInt8],
         _ fields: RequestFields,
+        limit: Int = maximumBodyBytes,
         code: TencentError.Code,
     ) throws(TencentError) {
         let counted = bytes.count - (fields["To_Account"]?.verbatim.count ?? 0)
-        guard counted <= maximumBodyBytes else {
+        guard counted <= limit else {
             throw TencentError(
                 code,
-                "the body without To_Account has \(counted) bytes, at most \(maximumBodyBytes) are allowed",
+                "the body without To_Account has \(counted) bytes, at most \(limit) are allowed",
             )
         }
     }
@@ -82,8 +85,11 @@ extension ChatMessage {
     }
 
     /// Tencent documents both that more than seven days count as seven and that they are refused; SDKs rely on the first.
-    private static func lifetime(
+    ///
+    /// - Parameter absent: what counts where there is none.
+    static func lifetime(
         in fields: RequestFields,
+        absent: Int64 = PushOrder.maximumLifetime,
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) -> Int64 {
         let longest = PushOrder.maximumLifetime
@@ -91,7 +97,7 @@ extension ChatMessage {
         if given == nil {
             given = try fields.integer("MsgLifeTime", code: .lifetimeNotInteger)
         }
-        guard let lifetime = given else { return longest }
+        guard let lifetime = given else { return absent }
         guard lifetime >= 0 else {
             throw fields.fault("MsgLifeTime", "must not be negative", code: .lifetimeOutOfRange)
         }

@@ -34,6 +34,7 @@ extension ChatMessage {
             messageKey: key,
             sender: sender,
             recipients: recipients.accounts,
+            audience: audience,
             activity: try activity(application: application, &warnings),
             notification: notification,
             suppression: suppression,

@@ -1,8 +1,9 @@
+import Gateway
 import VerbatimJSON
 
-/// A message as `sendmsg`, `batchsendmsg` or `timpush/batch` carries it: decoded, every field checked.
+/// A message as the sending commands carry it: decoded, every field checked.
 struct ChatMessage {
-    /// Which of the three it came by.
+    /// Which of them it came by.
     enum Form: Sendable {
         /// `sendmsg`: To_Account is one account.
         case single
@@ -10,12 +11,20 @@ struct ChatMessage {
         case batch
         /// `timpush/batch`: as `batch`, without MsgBody.
         case push
+        /// `timpush/push`: as `push`, to all or to segments.
+        case pushAll
+        /// `im_push`: a message with MsgBody to all or to segments.
+        case messageAll
+        /// `send_group_msg`: to a segment, or to To_Account of at most 50.
+        case group
     }
 
     /// From_Account, or the caller.
     var sender: String
     /// To_Account, with what already failed.
     var recipients: Recipients
+    /// To whom it goes where it names no accounts.
+    var audience: Audience?
     /// What the caller and upstream know the message by: MsgKey or TaskId, at most 50 bytes.
     var key: String
     /// MsgSeq; nil where the caller left it to the server.

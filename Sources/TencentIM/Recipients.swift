@@ -36,6 +36,10 @@ struct Recipients: Equatable {
             listed = [account]
         case .batch, .push:
             listed = try Recipients.list(value)
+        case .group:
+            listed = try Recipients.groupMembers(value)
+        case .pushAll, .messageAll:
+            listed = []
         }
         if listed.count == 1 {
             listed.forEach { add($0) }
@@ -60,6 +64,35 @@ struct Recipients: Equatable {
     mutating func require(imported: AccountSet) {
         failures += accounts.filter { !imported.contains($0) }.map { Failure(account: $0, code: .accountNotImported) }
         accounts.removeAll { !imported.contains($0) }
+    }
+
+    /// The most accounts that a message to some members of a group names.
+    static let maximumOfGroup = 50
+
+    /// Members of a group, each of which must be an account: its answer has no ErrorList.
+    private static func groupMembers(_ value: JSONValue?) throws(TencentError) -> [String] {
+        guard let value else { return [] }
+        guard value.kind == .array else { throw TencentError(.groupParameter, path: "To_Account", "must be an array") }
+        let elements = value.elements
+        guard elements.count <= maximumOfGroup else {
+            throw TencentError(
+                .groupParameter,
+                path: "To_Account",
+                "has \(elements.count) accounts, at most \(maximumOfGroup) are allowed",
+            )
+        }
+        var accounts: [String] = []
+        for (index, element) in elements.enumerated() {
+            guard let account = element.string, Account.isValid(account) else {
+                throw TencentError(
+                    .groupParameter,
+                    path: "To_Account[\(index)]",
+                    "must be a string of \(Account.limits)",
+                )
+            }
+            accounts.append(account)
+        }
+        return accounts
     }
 
     private static func list(_ value: JSONValue?) throws(TencentError) -> [String] {

@@ -4,6 +4,11 @@ import Gateway
 struct TencentError: Error, Equatable {
     /// Tencent's error codes, as far as this gateway answers with them.
     enum Code: Int, Sendable {
+        case groupParameter = 10004
+        case groupUnknown = 10010
+        case groupID = 10015
+        case groupAccountUnknown = 10019
+        case groupMentions = 10053
         case databaseAway = 20004
         case httpParse = 60002
         case tooManyRequests = 60007
@@ -22,6 +27,7 @@ struct TencentError: Error, Equatable {
         case userSigFailsTooOften = 70050
         case accountNotImported = 70107
         case accountParameter = 70402
+        case groupBodyTooLong = 80002
         case body = 90001
         case messageBody = 90002
         case recipient = 90003
@@ -33,10 +39,16 @@ struct TencentError: Error, Equatable {
         case messageElement = 90010
         case tooManyRecipients = 90011
         case unknownRecipient = 90012
+        case tagTooLong = 90020
+        case tagTwice = 90022
         case lifetimeOutOfRange = 90026
         case recipientsNotArray = 90028
         case recipientsEmpty = 90029
         case syncOtherMachine = 90031
+        case tooManyTags = 90032
+        case attributes = 90033
+        case tagsAndAttributes = 90039
+        case tagEmpty = 90040
         case offlinePushInfo = 90043
         case lifetimeNotInteger = 90044
         case unknownTask = 90049
@@ -45,6 +57,7 @@ struct TencentError: Error, Equatable {
         case taskTooOld = 90052
         case revokedWithoutReplacement = 90053
         case batchTooLong = 90055
+        case messageAllTooLong = 90056
         case batchTooFrequent = 90057
         case databaseRefused = 91000
         case bodyTooLong = 93000
@@ -96,6 +109,20 @@ struct TencentError: Error, Equatable {
             self.init(.databaseRefused, "internal error: the database refused the request")
         case .nothingToExplain:
             self.init(.badParameter, path: "explain", "this command sends nothing that could be explained")
+        }
+    }
+
+    /// Runs `body`, and gives its faults the code that the command has for all of them.
+    static func coding<Value>(
+        _ code: Code,
+        _ body: () throws(TencentError) -> Value,
+    ) throws(TencentError) -> Value {
+        do throws(TencentError) {
+            return try body()
+        } catch {
+            var error = error
+            error.code = code
+            throw error
         }
     }
 

@@ -70,6 +70,9 @@ public final class TencentIMAPI {
         case .sendMessage: try await send(request.body, .single, caller, endpoint)
         case .batchSendMessage: try await send(request.body, .batch, caller, endpoint)
         case .pushBatch: try await send(request.body, .push, caller, endpoint)
+        case .pushAll: try await send(request.body, .pushAll, caller, endpoint)
+        case .messageAll: try await send(request.body, .messageAll, caller, endpoint)
+        case .messageGroup: try await send(request.body, .group, caller, endpoint)
         case .revoke: try await revoke(request.body, caller)
         case .pushTrace: try await trace(caller).ofPush(request.body)
         case .memberPushTrace: try await trace(caller).ofMember(request.body)
@@ -100,9 +103,10 @@ public final class TencentIMAPI {
         let application = caller.application
         var message = try message(decoding: body, form, caller)
         switch form {
-        case .single: break
+        case .single, .pushAll, .messageAll: break
         case .batch: try caller.countRecipients(message.recipients.accounts.count, code: .batchTooFrequent)
-        case .push: try caller.countRecipients(message.recipients.accounts.count, code: .tooManyRequests)
+        case .push, .group:
+            try caller.countRecipients(message.recipients.accounts.count, code: .tooManyRequests)
         }
         if application.requiresImportedAccounts, !message.recipients.accounts.isEmpty {
             let accounts = message.recipients.accounts
@@ -110,9 +114,16 @@ public final class TencentIMAPI {
                 try await gateway.importedAccounts(among: accounts, in: application.sdkAppID)
             }
             message.recipients.require(imported: imported)
+            let failed = message.recipients.failures.count
+            guard form != .group || failed == 0 else {
+                throw TencentError(.groupAccountUnknown, path: "To_Account", "\(failed) accounts are not imported")
+            }
         }
-        guard !message.recipients.accounts.isEmpty else {
+        guard !message.recipients.accounts.isEmpty || message.audience != nil else {
             throw TencentError(.unknownRecipient, "invalid To_Account")
+        }
+        if form == .group {
+            try await checkGroup(of: message, application)
         }
         var prepared = try message.prepare(
             endpoint: endpoint,
@@ -143,6 +154,8 @@ public final class TencentIMAPI {
         case .single: Answer.sent(message, acceptance, prepared.warnings)
         case .batch: Answer.batchSent(message, acceptance, prepared.warnings)
         case .push: Answer.pushed(message, acceptance, prepared.warnings)
+        case .pushAll, .messageAll: Answer.pushedToAll(acceptance, prepared.warnings)
+        case .group: Answer.groupSent(message, acceptance, prepared.warnings)
         }
     }
 
@@ -171,6 +184,35 @@ public final class TencentIMAPI {
                 now: now,
                 randomNumbers: &randomNumbers,
             )
+        case .pushAll, .messageAll:
+            try ChatMessage(
+                decodingToAll: body,
+                form: form,
+                sender: caller.identifier,
+                sdkAppID: caller.application.sdkAppID,
+                allowsExtensions: caller.application.allowsExtensions,
+                now: now,
+                randomNumbers: &randomNumbers,
+            )
+        case .group:
+            try ChatMessage(
+                decodingGroup: body,
+                sender: caller.identifier,
+                allowsExtensions: caller.application.allowsExtensions,
+                now: now,
+                randomNumbers: &randomNumbers,
+            )
+        }
+    }
+
+    /// Whether the segment is there that a group's message goes to. One with nobody in it is no group.
+    private func checkGroup(of message: ChatMessage, _ application: Application) async throws(TencentError) {
+        guard case .segments(let all, _) = message.audience, let group = all.first else { return }
+        let isKnown = try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.hasSegment(group, in: application.sdkAppID)
+        }
+        guard isKnown else {
+            throw TencentError(.groupUnknown, path: "GroupId", "there is no segment of this name, and no To_Account")
         }
     }
 

@@ -8,6 +8,8 @@ struct Livepush {
             ServeCommand.self, MigrateCommand.self,
             DoctorCommand.self, RetentionCommand.self,
             AppAddCommand.self, AppSetCommand.self, AppListCommand.self, AppRemoveCommand.self,
+            ApplicationCodeAddCommand.self, ApplicationCodeListCommand.self, ApplicationCodeRemoveCommand.self,
+            APITokenAddCommand.self, APITokenListCommand.self, APITokenRemoveCommand.self,
             CertificateAddCommand.self, CertificateListCommand.self, CertificateRemoveCommand.self,
             CertificateTokenCommand.self,
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
@@ -18,6 +20,8 @@ struct Livepush {
             PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
             ChannelCreateCommand.self, ChannelReadCommand.self, ChannelListCommand.self, ChannelDeleteCommand.self,
             ChannelSendCommand.self,
+            SegmentListCommand.self, SegmentShowCommand.self, SegmentAddCommand.self, SegmentRemoveCommand.self,
+            SegmentImportCommand.self,
             BenchCommand.self, BenchSinkCommand.self, BenchDriverCommand.self, BenchAPNsCommand.self,
         ]
     }

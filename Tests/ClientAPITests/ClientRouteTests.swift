@@ -40,7 +40,7 @@ struct ClientRouteTests {
         arguments: [
             (["v1", "devices", "I"], ["PUT", "DELETE"]), (["v1", "activities", "L"], ["PUT", "DELETE"]),
             (["v1", "activities"], ["DELETE"]), (["v1", "registrations"], ["GET"]), (["v1", "presence"], ["POST"]),
-            (["v1", "messages", "K"], ["GET"]),
+            (["v1", "messages", "K"], ["GET", "DELETE"]),
         ],
     )
     func otherMethod(segments: [String], allowed: [String]) {

@@ -45,6 +45,8 @@ final class FakeGateway: MessageGateway {
         throw GatewayUnavailable(.overloaded)
     }
 
+    func hasSegment(_ name: String, in sdkAppID: Int64) -> Bool { false }
+
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
         throw GatewayUnavailable(.overloaded)
     }

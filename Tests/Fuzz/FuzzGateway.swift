@@ -42,6 +42,8 @@ final class FuzzGateway: MessageGateway {
         return acceptances
     }
 
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool { true }
+
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? { nil }
 
     func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable) {}

@@ -68,10 +68,21 @@ struct MessageRouterTests {
             counters: counters,
             logger: logger,
         )
+        let fanOuts = FanOuts(
+            store: FanOutStore(pool: database.pool),
+            engine: engine,
+            instance: instance,
+            directory: directory,
+            backlogLimit: 100,
+            counters: counters,
+            logger: logger,
+        )
         return MessageRouter(
             store: database.store,
             accounts: AccountStore(pool: database.pool),
+            pushwoosh: PushwooshStore(pool: database.pool),
             engine: engine,
+            fanOuts: fanOuts,
             instance: instance,
             directory: directory,
             backlogLimit: 100,

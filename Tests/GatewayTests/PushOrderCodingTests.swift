@@ -87,6 +87,40 @@ struct PushOrderCodingTests {
         }
     }
 
+    private static func order(to audience: Audience) -> PushOrder {
+        var order = Fixture.order()
+        order.recipients = []
+        order.audience = audience
+        return order
+    }
+
+    @Test("an order to an audience is read back as it was, and left alone by releases that know none")
+    func audiences() throws {
+        let token = try PushToken(bytes: [UInt8](repeating: 0xA1, count: 32))
+        let audiences = [
+            Audience.activity("order/7"), .devices([token]), .everyone, .segments(all: ["a\"b"], any: []),
+            .segments(all: [], any: ["x", "y"]),
+        ]
+        for audience in audiences {
+            let order = Self.order(to: audience)
+            #expect(try PushOrder(decoding: order.encoded()) == order)
+            #expect(String(decoding: order.encoded(), as: UTF8.self).contains(#""version":2"#))
+        }
+    }
+
+    @Test(
+        "an audience that this release does not know, or that names nobody, is refused",
+        arguments: [
+            #"{"kind":"new"}"#, #"{"kind":"activity"}"#, #"{"kind":"devices","tokens":["zz"]}"#, "[]",
+            #"{"kind":"segments","all":[],"any":[]}"#, #"{"kind":"segments","all":[1],"any":[]}"#,
+        ],
+    )
+    func unknownAudience(audience: String) throws {
+        let encoded = String(decoding: Self.order(to: .everyone).encoded(), as: UTF8.self)
+            .replacing(#"{"kind":"everyone"}"#, with: audience)
+        #expect(throws: PushOrder.DecodingError(key: "audience")) { _ = try PushOrder(decoding: Array(encoded.utf8)) }
+    }
+
     @Test("C78: ContentState is stored byte for byte")
     func contentState() throws {
         let state =
@@ -193,12 +227,15 @@ struct RecipientProgressCodingTests {
         progress.stage = stage
         #expect(RecipientProgress(decoding: progress.encoded()) == progress)
         #expect(RecipientProgress(decoding: RecipientProgress.none.encoded()) == RecipientProgress.none)
+        progress.installations = ["phone-1", "phone-2"]
+        #expect(RecipientProgress(decoding: progress.encoded()) == progress)
+        #expect(String(decoding: progress.encoded(), as: UTF8.self).contains(#""version":2"#))
     }
 
     @Test(
         "progress of a newer release, or damaged, is not read",
         arguments: [
-            (#""version":1"#, #""version":2"#), (#""stage":"recheck""#, #""stage":"new""#),
+            (#""version":1"#, #""version":3"#), (#""stage":"recheck""#, #""stage":"new""#),
             (#""outcome":"refused""#, #""outcome":"new""#), (#""kind":"activity""#, #""kind":"new""#), ("}", ""),
         ],
     )

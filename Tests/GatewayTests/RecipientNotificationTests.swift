@@ -24,6 +24,23 @@ struct RecipientNotificationTests {
         badge: .add(1),
     )
 
+    @Test("a message to single phones is shown on those, as their pending row remembers, and others are not mentioned")
+    func singlePhones() throws {
+        var script = DeliveryScript(
+            try Fixture.message(Fixture.order(nil, notification: Self.translated)),
+            progress: .beginning(on: ["phone-2"]),
+        )
+        #expect(script.start() == ["look up devices"])
+        #expect(try script.resumed())
+        _ = script.start()
+        let devices = try [Fixture.device(), Fixture.device("phone-2", token: 102)]
+        #expect(script.found(devices: devices) == ["push device to phone-2 by 1 in production"])
+        #expect(script.answered(0, .accepted) == ["notification to phone-2: accepted_by_apns, no_activity_in_message"])
+        var other = DeliveryScript(script.message, progress: .beginning(on: ["phone-3"]))
+        _ = other.start()
+        #expect(other.found(devices: devices) == ["none: nothing_to_send, no_device"])
+    }
+
     // MARK: - Language
 
     @Test("each phone gets its language, and one of another or an unknown one the message's own texts")

@@ -17,6 +17,8 @@ final class InMemoryGateway: MessageGateway {
     var orders: [PushOrder] = []
     /// Those of them that came with a time, or together.
     var planned: [PlannedOrder] = []
+    /// Segments with somebody in them.
+    var segments: Set<String> = ["team"]
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
     /// What is registered for the activity, as far as a schema asks.
@@ -66,6 +68,11 @@ final class InMemoryGateway: MessageGateway {
             acceptances.append(try await accept(order.order, digest: order.digest))
         }
         return acceptances
+    }
+
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try checkAvailable()
+        return segments.contains(name)
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {

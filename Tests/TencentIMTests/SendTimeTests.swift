@@ -77,7 +77,8 @@ struct SendTimeTests {
     func schema() async throws {
         let body = ValidRequest.activity(#""LaId":"a","Event":"update","ContentState":{"minutes":"x"}"#)
         let backend = backend()
-        try backend.setSchema(#"{"name": "minutes", "type": "Int"}"#)
+        try backend.setSchema(#"{"key": "minutes", "type": "Int"}"#)
+        backend.gateway.phones = [ContentReview.PhoneVersion(attributesType: "Ride", appVersion: nil)]
         for (ahead, code) in [(60, 0), (-60, 90043)] as [(Int64, Int64)] {
             let time = #""SendTime":\#(Self.now + ahead),"#
             let answer = try await backend.send("{" + time + body.dropFirst())

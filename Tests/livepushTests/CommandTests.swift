@@ -37,7 +37,9 @@ extension EndToEndTests {
         @Test(
             "Each command explains itself and exits 0",
             arguments: [
-                [], ["serve"], ["migrate"], ["doctor"], ["retention"], ["app"], ["app", "add"], ["certificate"],
+                [], ["serve"], ["migrate"], ["doctor"], ["retention"], ["app"], ["app", "add"],
+                ["app", "code", "add"], ["app", "code", "list"], ["app", "code", "remove"], ["app", "token", "add"],
+                ["app", "token", "list"], ["app", "token", "remove"], ["certificate"],
                 ["certificate", "add"],
                 ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
                 ["registrations", "import"], ["scheduled"], ["scheduled", "list"], ["scheduled", "show"],

@@ -65,6 +65,12 @@ extension EndToEndTests {
                 "What waits for one account?",
                 ["2_2_2|order-1|update|...|0|no certificate for the businessId...|..."]
             ),
+            (
+                "How far are messages to audiences, and why did they end?",
+                ["1400000000|...|segments|{vip}|{}||under way|500||...|"]
+            ),
+            ("Who is in a segment?", ["alice|all phones|...", "bob|phone-2|..."]),
+            ("How does somebody get into a segment, and out of it?", ["carol"]),
             ("Which tokens died today?", ["1400000000|bob|phone-2|order-1|...|Unregistered|sandbox|..."]),
             ("Which was the slowest hour?", ["...|1|7...|7...", "...|2|0.2...|0.2..."]),
             (
@@ -201,6 +207,12 @@ extension EndToEndTests {
                 (5, NULL, 1, now(), '')
             ) AS row (id, account, instance_id, due, reason)
             JOIN message USING (id);
+            INSERT INTO segment (sdk_app_id, name, account, installation)
+            VALUES (1400000000, 'vip', 'alice', NULL), (1400000000, 'vip', 'bob', 'phone-2'),
+                (1400000000, 'london', 'carol', NULL);
+            INSERT INTO fan_out (message_id, accepted_at, sdk_app_id, audience, segments_all, segments_any, listed,
+                replaces_older)
+            SELECT id, accepted_at, sdk_app_id, 'segments', '{vip}', '{}', 500, false FROM message WHERE id = 5;
             INSERT INTO alarm (kind, sdk_app_id, subject, business_id, environment, route, detail, count, ended_at)
             VALUES
                 ('signing_key_refused', 1400000000, '2/production/InvalidProviderToken', 2, 'production', NULL,

@@ -29,6 +29,7 @@ struct ReadmeSession {
     static func help() throws -> String {
         let commands = [
             "serve", "migrate", "doctor", "retention", "app add", "app set", "app list", "app remove",
+            "app code add", "app token add",
             "certificate add",
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",

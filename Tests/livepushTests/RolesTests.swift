@@ -25,6 +25,7 @@ extension EndToEndTests {
                 "CREATE TABLE mine (id int)", "CREATE VIEW mine AS SELECT 1", "DROP VIEW alarms",
                 "COPY device TO STDOUT", "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
                 "SET ROLE livepush_gateway", "BEGIN; LOCK TABLE pending",
+                "UPDATE segment SET name = 'x'", "TRUNCATE segment", "DELETE FROM fan_out",
             ] {
                 let refusal = database.refusal(of: statement, as: .person) ?? "allowed"
                 #expect(
@@ -66,7 +67,7 @@ extension EndToEndTests {
             )
             #expect(
                 withheld == """
-                    account.face_url account.nickname activity_start.alert app.secret_key_sealed certificate.private_key_sealed \
+                    account.face_url account.nickname activity_start.alert api_token.digest app.secret_key_sealed certificate.private_key_sealed \
                     device.content_hash device.token live_activity.content_hash live_activity.last_state live_activity.token \
                     pending.content pending.progress provider_token.token_sealed recent_request.digest \
                     registration_import.digest scheduled_message.content scheduled_message.digest start_token.content_hash start_token.token waiting_alert.content
@@ -78,7 +79,7 @@ extension EndToEndTests {
                     AND has_table_privilege('livepush_operator', oid, 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER')
                 """
             )
-            #expect(writable == "")
+            #expect(writable == "segment")
         }
 
         @Test("registrations are counted without a look at their deliveries, and show the newest one to who asks")
@@ -120,6 +121,7 @@ extension EndToEndTests {
                 "INSERT INTO schema_migration (version, name) VALUES (99, 'x')", "DELETE FROM alarm",
                 "UPDATE delivery SET outcome = 'accepted_by_apns'", "DELETE FROM delivery", "DELETE FROM message",
                 "UPDATE message SET sender = 'x'", "SELECT * FROM registration_transfer",
+                "DELETE FROM fan_out", "INSERT INTO segment (sdk_app_id, name, account) VALUES (1, 'a', 'b')",
                 "DELETE FROM registration_transfer", "SELECT * FROM recent_deliveries", "SELECT * FROM alarms",
                 "SELECT setval('message_id', 1)", "SET ROLE livepush_operator", "CREATE ROLE mine",
             ] {

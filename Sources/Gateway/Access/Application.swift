@@ -32,6 +32,8 @@ public struct Application: Sendable, Equatable {
     public var placeholderLanguage: PlaceholderLanguage
     /// Whether its callers may use fields that the vendor of the API does not have, such as a start of an activity.
     public var allowsExtensions: Bool
+    /// Whether Pushwoosh's API may be called for it, which can start activities.
+    public var hasApplicationCode = false
     /// Keeps its callers to its limits; nil: it has none.
     public var rateLimiter: RateLimiter?
     /// What its phones decode; nil: it has no schema, so that nothing is checked.
@@ -63,4 +65,7 @@ public struct Application: Sendable, Equatable {
         self.rateLimiter = rateLimiter
         self.contentSchemas = contentSchemas
     }
+
+    /// Whether its activities may be started by push, and their updates may have alerts of their own.
+    var mayStartActivities: Bool { allowsExtensions || hasApplicationCode }
 }

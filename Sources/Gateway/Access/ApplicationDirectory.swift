@@ -9,6 +9,10 @@ public final class ApplicationDirectory: Sendable {
     struct Snapshot: Sendable {
         var applications: [Int64: Application] = [:]
         var certificates: [Int64: [Int64: Certificate]] = [:]
+        /// Of Pushwoosh's API.
+        var codes: [String: ApplicationCode] = [:]
+        /// By the digest of the token.
+        var apiTokens: [[UInt8]: APIToken] = [:]
     }
 
     let seal: SecretSeal
@@ -82,6 +86,8 @@ public final class ApplicationDirectory: Sendable {
                 FROM certificate
                 """
             ),
+            PostgresStatement("SELECT code, sdk_app_id, business_id FROM application_code"),
+            PostgresStatement("SELECT digest, sdk_app_id, scope FROM api_token"),
         ])
         try await schemas.reload(from: pool)
         let before = state.withLock { $0 }
@@ -145,6 +151,19 @@ public final class ApplicationDirectory: Sendable {
             let certificate = Certificate(businessID: businessID, bundleID: try row.text(3), key: key, scope: scope)
             after.fingerprints[owner] = .certificate(version: version, certificate)
             after.snapshot.certificates[id, default: [:]][businessID] = certificate
+        }
+        for row in results[2].rows {
+            let code = ApplicationCode(
+                code: try row.text(0),
+                sdkAppID: try row.integer(1),
+                businessID: try row.integer(2),
+            )
+            after.snapshot.codes[code.code] = code
+            after.snapshot.applications[code.sdkAppID]?.hasApplicationCode = true
+        }
+        for row in results[3].rows {
+            guard let scope = APIToken.Scope(rawValue: try row.text(2)) else { continue }
+            after.snapshot.apiTokens[try row.bytes(0)] = APIToken(sdkAppID: try row.integer(1), scope: scope)
         }
         for id in after.snapshot.applications.keys {
             after.snapshot.applications[id]?.contentSchemas = schemas.schemas(of: id)

@@ -10,9 +10,9 @@ struct PendingReview {
     private let schemas: ContentSchemas
     private let now: Int64
 
-    /// - Returns: nil if there are too many recipients: each is checked when it is sent to.
+    /// - Returns: nil if there are too many recipients, or an audience: each is checked when it is sent to.
     fileprivate init?(_ order: PushOrder, _ activity: ActivityInstruction, _ schemas: ContentSchemas, _ now: Int64) {
-        guard order.recipients.count <= PendingReview.recipientLimit else { return nil }
+        guard order.audience == nil, order.recipients.count <= PendingReview.recipientLimit else { return nil }
         question = DeliveryStore.PhoneQuestion(
             sdkAppID: order.sdkAppID,
             laID: activity.laID,

@@ -8,11 +8,15 @@ enum ActivityPriority: Sendable, Equatable {
     case caller(Int)
     /// As the app demands, 5 or 10.
     case application(Int)
+    /// The rule for Pushwoosh's API: 5 where the caller demands nothing.
+    case low
     /// The rule for Tencent's API: 10 while the hourly bucket of the phone lasts, then 5.
     case budget
 
     init(_ instruction: ActivityInstruction, for application: Application) {
-        if instruction.content.event == .end {
+        if instruction.priorityRule == .caller {
+            self = instruction.priority.map { .caller($0) } ?? .low
+        } else if instruction.content.event == .end {
             self = .end
         } else if let alert = instruction.content.alert, !alert.isEmpty {
             self = .alert
@@ -31,6 +35,7 @@ enum ActivityPriority: Sendable, Equatable {
         case .end, .alert: true
         case .caller(let priority), .application(let priority): priority == 10
         case .budget: true
+        case .low: false
         }
     }
 
@@ -43,6 +48,7 @@ enum ActivityPriority: Sendable, Equatable {
         case .alert: (10, "alert")
         case .caller(let priority): (priority, "caller")
         case .application(let priority): (priority, "app_setting")
+        case .low: (5, "default")
         case .budget: isBudgetSpent ? (5, ActivityPriority.budgetSpent) : (10, "default")
         }
     }

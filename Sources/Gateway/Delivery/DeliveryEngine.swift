@@ -19,7 +19,8 @@ final class DeliveryEngine {
     private let retrySchedule: RetrySchedule
     private let pacing: ActivityPacing
     private let startRules: StartRules
-    private let recipientsInMemory: Int
+    /// Recipients that the lane holds in memory at most.
+    let recipientsInMemory: Int
     private let counters: DeliveryCounters
     private let logger: Logger
 
@@ -39,7 +40,12 @@ final class DeliveryEngine {
     private var owner: Int64?
     private var recipientsUnderWay = 0
     private var isClosed = false
-    private var isTakingUp = true
+    /// Whether new work is begun.
+    private(set) var isTakingUp = true
+    /// Places that others leave free, for what waits until there are so many.
+    var reserved = 0
+    /// Told when everything in memory was forgotten.
+    var onDrop: () -> Void = {}
 
     init(
         store: DeliveryStore,
@@ -70,7 +76,7 @@ final class DeliveryEngine {
     var recipientCount: Int { recipientsUnderWay }
 
     /// For how many more recipients there is room in memory.
-    var room: Int { isTakingUp ? freePlaces : 0 }
+    var room: Int { isTakingUp ? max(freePlaces - reserved, 0) : 0 }
 
     /// How many places in memory are free. No key may have more pushes waiting in vain than that: alone it takes half of
     /// the memory, two such keys a third each, and there is always room for the others.
@@ -567,5 +573,6 @@ final class DeliveryEngine {
         settlements.drop()
         recipientsUnderWay = 0
         client.cancelWaiting()
+        onDrop()
     }
 }

@@ -8,6 +8,7 @@ final class QueuePoller {
 
     private let store: DeliveryStore
     private let engine: DeliveryEngine
+    private let fanOuts: FanOuts
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let interval: Duration
@@ -19,6 +20,7 @@ final class QueuePoller {
     init(
         store: DeliveryStore,
         engine: DeliveryEngine,
+        fanOuts: FanOuts,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         interval: Duration,
@@ -26,6 +28,7 @@ final class QueuePoller {
     ) {
         self.store = store
         self.engine = engine
+        self.fanOuts = fanOuts
         self.instance = instance
         self.directory = directory
         self.interval = interval
@@ -151,11 +154,25 @@ final class QueuePoller {
     private func resume(_ work: [DeliveryStore.DueWork], _ owner: Int64, isDone: @escaping () -> Void) async {
         var rows: [Resumable] = []
         for row in work {
-            if let resumable = read(row) {
-                rows.append(resumable)
-            } else {
+            switch read(row) {
+            case nil:
                 await postpone(row, owner)
                 isDone()
+            case .recipients(let order, let progress):
+                rows.append((row, order, progress))
+            case .audience(let order, let cursor):
+                fanOuts.begin(
+                    FanOut(
+                        row.receipt,
+                        order,
+                        deadline: row.deadline,
+                        owner: owner,
+                        isQuarantined: row.deaths.quarantines,
+                        cursor: cursor,
+                        isResumed: true,
+                        isDone: isDone,
+                    )
+                )
             }
         }
         let whole = rows.filter { $0.row.account == nil }.map(\.row.receipt)
@@ -184,11 +201,23 @@ final class QueuePoller {
         finished.forEach { _ in isDone() }
     }
 
-    private func read(_ row: DeliveryStore.DueWork) -> Resumable? {
+    /// What a row asks for.
+    private enum Work {
+        case recipients(PushOrder, RecipientProgress)
+        /// The whole row of a message to an audience.
+        case audience(PushOrder, FanOutCursor)
+    }
+
+    private func read(_ row: DeliveryStore.DueWork) -> Work? {
         do throws(PushOrder.DecodingError) {
             let order = try PushOrder(decoding: row.content)
-            guard let stored = row.progress else { return (row, order, .none) }
-            if let progress = RecipientProgress(decoding: stored) { return (row, order, progress) }
+            if order.audience != nil, row.account == nil {
+                guard let stored = row.progress else { return .audience(order, FanOutCursor()) }
+                if let cursor = FanOutCursor(decoding: stored) { return .audience(order, cursor) }
+            } else {
+                guard let stored = row.progress else { return .recipients(order, .none) }
+                if let progress = RecipientProgress(decoding: stored) { return .recipients(order, progress) }
+            }
             logger.error(
                 "progress not readable by this release; left for a newer one",
                 ["message_id": .integer(row.receipt.id)],

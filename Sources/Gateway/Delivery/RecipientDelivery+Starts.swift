@@ -20,7 +20,9 @@ extension RecipientDelivery {
     /// Whether activities of the message's app are started by push, so that one may be coming up.
     func mayMeetStarts(_ message: MessageUnderWay) -> Bool {
         guard let activity = message.order.activity else { return false }
-        return activity.content.event == .start || message.application.allowsExtensions
+        // Whoever an audience of an activity was found by may have it coming up.
+        if case .activity = message.order.audience { return true }
+        return activity.content.event == .start || message.application.mayStartActivities
             || progress.targets.contains { $0.kind == .start }
     }
 

@@ -71,7 +71,7 @@ extension RecipientDelivery {
         let ownAlert = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
         let waitingAlert = ownAlert == nil ? registration.waitingAlert : nil
         let (priority, reason) =
-            waitingAlert != nil && instruction.content.event == .update
+            waitingAlert != nil && instruction.content.event == .update && instruction.priorityRule == .urgency
             ? ActivityPriority.alertTakenAlong
             : ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: registration.isBudgetSpent)
         progress.targets[index].priorityReason = reason

@@ -131,7 +131,7 @@ struct RecipientDelivery: Sendable {
     ) -> Action {
         let notification = message.order.notification
         var attempts: [PushAttempt] = []
-        for device in found {
+        for device in found where goes(to: device.installation) {
             guard let index = target(.device, device.installation, device.token, at: now) else { continue }
             let translation = notification.translation(for: device.language)
             if device.isQuarantined {
@@ -273,6 +273,11 @@ struct RecipientDelivery: Sendable {
         settleOpenTargets(as: .quarantined, reason: "taken_over_too_often")
         let isRecorded = progress.targets.contains { $0.state == .settled(.quarantined) }
         return finish(of: message, adding: isRecorded ? nil : nothing(.quarantined, "taken_over_too_often"))
+    }
+
+    /// Whether the message goes to an installation of the account, of whatever kind its token is.
+    func goes(to installation: String) -> Bool {
+        progress.installations?.contains(installation) ?? true
     }
 
     /// The message was taken back: nothing more of it is sent.

@@ -3,12 +3,14 @@ import VerbatimJSON
 
 /// The encoding in `pending.progress`: a JSON object with a version; see `PushOrder`'s encoding for the rule.
 extension RecipientProgress {
-    static let encodingVersion: Int64 = 1
+    /// The newest version that this release reads. It writes the first, and the second only where some installations are
+    /// named: a release that knows none would push to all.
+    static let encodingVersion: Int64 = 2
 
     func encoded() -> [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("version", RecipientProgress.encodingVersion)
+        writer.member("version", installations == nil ? 1 : RecipientProgress.encodingVersion)
         writer.member("stage", stage.rawValue)
         writer.member("notificationReason", notificationReason)
         writer.key("targets")
@@ -17,6 +19,14 @@ extension RecipientProgress {
             target.encode(to: &writer)
         }
         writer.endArray()
+        if let installations {
+            writer.key("installations")
+            writer.beginArray()
+            for installation in installations {
+                writer.string(installation)
+            }
+            writer.endArray()
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -33,7 +43,12 @@ extension RecipientProgress {
             guard let target = DeliveryTarget(decoding: element) else { return nil }
             targets.append(target)
         }
-        self.init(stage: stage, notificationReason: reason, targets: targets)
+        self.init(
+            stage: stage,
+            notificationReason: reason,
+            targets: targets,
+            installations: root["installations"].map { $0.elements.compactMap(\.string) },
+        )
     }
 }
 

@@ -3,6 +3,8 @@ final class MessageTask {
     let underWay: MessageUnderWay
     /// Whether it came as the whole message, so that its row goes with its last recipient.
     let isWhole: Bool
+    /// Whether it is some of an audience: then the row stays all the same.
+    let isChunk: Bool
     /// Called when no recipient is left in memory.
     let isDone: () -> Void
     var composer: PushComposer
@@ -15,9 +17,16 @@ final class MessageTask {
     var isShared: Bool
 
     /// - Parameter isShared: the message comes from the queue, so that recipients may have rows of their own already.
-    init(_ underWay: MessageUnderWay, isWhole: Bool, isShared: Bool, isDone: @escaping () -> Void = {}) {
+    init(
+        _ underWay: MessageUnderWay,
+        isWhole: Bool,
+        isShared: Bool,
+        isChunk: Bool = false,
+        isDone: @escaping () -> Void = {},
+    ) {
         self.underWay = underWay
         self.isWhole = isWhole
+        self.isChunk = isChunk
         self.isShared = isShared
         self.isDone = isDone
         self.composer = PushComposer(underWay)
@@ -37,8 +46,9 @@ final class RecipientTask {
     var hasRow: Bool
     /// The newest push of it.
     var sent: SentPush?
-    /// Where the message has no text in the phone's language and so is not counted; nil while nobody has looked.
-    var installationsWithoutText: [String]?
+    /// Where the message has no text in the phone's language, or does not go to, and so is not counted; nil while nobody
+    /// has looked.
+    var installationsNotCounted: [String]?
 
     init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ owner: Int64) {
         self.account = account
@@ -68,6 +78,7 @@ final class RecipientTask {
             stateDigest: stateDigest,
             spendsBudget: priority.spendsBudget,
             followsBudget: priority == .budget,
+            installations: delivery.progress.installations,
         )
     }
 }
@@ -130,7 +141,7 @@ extension RecipientTask {
     /// Whether updates of its activity have alerts: this one's, or others' of the app.
     var mayMeetAlerts: Bool {
         let message = message.underWay
-        return message.application.copiesAlertToLiveActivity || message.application.allowsExtensions
+        return message.application.copiesAlertToLiveActivity || message.application.mayStartActivities
             || message.order.activity?.content.alert?.isEmpty == false
     }
 
@@ -198,6 +209,7 @@ extension RecipientTask {
             deadline: message.deadline,
             mayHaveBeenSent: delivery.progress.mayHaveStartedAnActivity,
             excepted: delivery.exceptedStarts(of: message, at: now),
+            installations: delivery.progress.installations,
         )
     }
 
@@ -214,7 +226,7 @@ extension RecipientTask {
             messageID: message.receipt.id,
             change: message.order.notification.badge,
             excepted: delivery.progress.targets.filter(\.isCountedOrDone).map(\.installation)
-                + (installationsWithoutText ?? []),
+                + (installationsNotCounted ?? []),
         )
     }
 
@@ -229,8 +241,9 @@ extension RecipientTask {
     ) -> RecipientDelivery.Action {
         let notification = message.underWay.order.notification
         guard notification.badge == .unchanged else {
-            installationsWithoutText = devices.filter { device in
-                notification.translated(by: notification.translation(for: device.language)).isEmpty
+            installationsNotCounted = devices.filter { device in
+                !delivery.goes(to: device.installation)
+                    || notification.translated(by: notification.translation(for: device.language)).isEmpty
             }.map(\.installation)
             return .lookUpDevices
         }
@@ -242,11 +255,12 @@ extension RecipientTask {
         return delivery.devicesFound(replaced, of: message.underWay, schedule: schedule, at: now)
     }
 
-    /// Whether the next look-up of its devices counts the message. Where only translations have a text, the devices are
-    /// looked up once before: SQL cannot tell which of them no translation fits.
+    /// Whether the next look-up of its devices counts the message. Where only translations have a text, or it goes to some
+    /// installations only, the devices are looked up once before: SQL cannot tell which of them are left out.
     var isToBeCounted: Bool {
         let notification = message.underWay.order.notification
-        return notification.badge != .unchanged && (!notification.isEmpty || installationsWithoutText != nil)
+        return notification.badge != .unchanged
+            && (!notification.isEmpty && delivery.progress.installations == nil || installationsNotCounted != nil)
     }
 }
 

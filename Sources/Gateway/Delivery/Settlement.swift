@@ -96,15 +96,25 @@ public struct RecipientProgress: Sendable, Equatable {
     public var notificationReason: String
     /// Every target so far.
     public var targets: [DeliveryTarget]
+    /// The only installations that get the message; nil: all of the account.
+    public var installations: [String]?
 
     /// Nothing was tried yet.
     public static let none = RecipientProgress(stage: .activity, notificationReason: "", targets: [])
 
+    /// Nothing was tried yet, and the message goes to these installations only; nil: to all.
+    static func beginning(on installations: [String]?) -> RecipientProgress {
+        var progress = none
+        progress.installations = installations
+        return progress
+    }
+
     /// Makes progress.
-    public init(stage: Stage, notificationReason: String, targets: [DeliveryTarget]) {
+    public init(stage: Stage, notificationReason: String, targets: [DeliveryTarget], installations: [String]? = nil) {
         self.stage = stage
         self.notificationReason = notificationReason
         self.targets = targets
+        self.installations = installations
     }
 
     /// Whether a resend to an activity could reach a phone that has shown it already: a push has no answer, or nothing is

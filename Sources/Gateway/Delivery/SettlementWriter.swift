@@ -110,7 +110,7 @@ final class SettlementWriter {
             ending[ObjectIdentifier(message), default: (message, 0)].count += 1
         }
         return ending.values
-            .filter { $0.message.isWhole && $0.message.remaining == $0.count }
+            .filter { $0.message.isWhole && !$0.message.isChunk && $0.message.remaining == $0.count }
             .map { $0.message.underWay.receipt.id }
     }
 

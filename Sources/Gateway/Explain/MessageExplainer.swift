@@ -120,6 +120,11 @@ public final class MessageExplainer: MessageGateway {
     }
 
     /// As the gateway that sends.
+    public func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in try await accounts.hasSegment(name, in: sdkAppID) }
+    }
+
+    /// As the gateway that sends.
     public func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
         try await asking { () throws(PostgresError) in try await accounts.nickname(of: account, in: sdkAppID) }
     }

@@ -9,6 +9,9 @@ public final class GatewayLane {
     /// What the dialects accept messages through.
     public var gateway: any MessageGateway { router }
 
+    /// The same with what Pushwoosh's API needs besides.
+    public var pushwoosh: any PushwooshGateway { router }
+
     /// What messages are taken back through.
     public var revoker: any MessageRevoker { router }
 
@@ -21,6 +24,7 @@ public final class GatewayLane {
     private let loop: EventLoop
     private let router: MessageRouter
     private let engine: DeliveryEngine
+    private let fanOuts: FanOuts
     private let poller: QueuePoller
     private let client: APNsClient
     private let instance: GatewayInstance
@@ -90,9 +94,19 @@ public final class GatewayLane {
             counters: counters,
             logger: logger,
         )
+        self.fanOuts = FanOuts(
+            store: FanOutStore(pool: pool),
+            engine: engine,
+            instance: instance,
+            directory: directory,
+            backlogLimit: configuration.backlogLimit,
+            counters: counters,
+            logger: logger,
+        )
         self.poller = QueuePoller(
             store: store,
             engine: engine,
+            fanOuts: fanOuts,
             instance: instance,
             directory: directory,
             interval: configuration.pollInterval,
@@ -101,7 +115,9 @@ public final class GatewayLane {
         self.router = MessageRouter(
             store: store,
             accounts: AccountStore(pool: pool),
+            pushwoosh: PushwooshStore(pool: pool),
             engine: engine,
+            fanOuts: fanOuts,
             instance: instance,
             directory: directory,
             backlogLimit: configuration.backlogLimit,
@@ -124,6 +140,7 @@ public final class GatewayLane {
         }
         router.start(on: loop)
         engine.start(on: loop)
+        fanOuts.start(on: loop)
         poller.start()
     }
 
@@ -150,6 +167,7 @@ public final class GatewayLane {
             deliveries: counters.current,
             apns: client.metrics,
             recipientsInMemory: engine.recipientCount,
+            fanOutsInMemory: fanOuts.count,
             pool: pool,
         )
     }
@@ -164,6 +182,7 @@ public final class GatewayLane {
     public func close() {
         poller.close()
         router.close()
+        fanOuts.close()
         engine.close()
         client.close()
         client.tokenSource = nil

@@ -13,7 +13,48 @@ public struct MessageRecord: Sendable, Equatable {
     /// Its time, while it waits for it, and where it was cancelled before; nil: it was sent.
     public var schedule: ScheduleRecord?
     /// What became of it: of each recipient one for each target, or one that says why there is none.
+    ///
+    /// Of a message to an audience the first ``mostOfAudience``, by account.
     public var recipients: [RecipientRecord]
+    /// How far it has come; nil: it went to accounts that the sender named.
+    public var fanOut: FanOutRecord?
+
+    /// Of how many targets of an audience is told.
+    public static let mostOfAudience = 1000
+}
+
+/// How far a message to an audience has come.
+public struct FanOutRecord: Sendable, Equatable {
+    /// `activity`, `devices`, `everyone` or `segments`.
+    public var audience: String
+    /// `waiting` until its first recipients are looked up, then `under_way`; `listed`, `superseded`, `expired`, `suppressed`
+    /// or `quarantined` once it has ended.
+    public var state: String
+    /// How many recipients were found so far.
+    public var listed: Int64 = 0
+    /// The key of the newer message that superseded it.
+    public var endedBy: String?
+    /// What logs and views show in place of the device tokens that nobody had registered.
+    public var unknownDevices: [String] = []
+    /// When its first recipients were looked up.
+    public var startedAt: UnixTime?
+    /// When it ended. Recipients may still wait for another attempt.
+    public var finishedAt: UnixTime?
+    /// How many targets have each outcome, in the order of the words; `retrying` are recipients.
+    public var outcomes: [(outcome: String, count: Int64)] = []
+
+    init(audience: String, state: String) {
+        self.audience = audience
+        self.state = state
+    }
+
+    /// Compares all of them.
+    public static func == (left: FanOutRecord, right: FanOutRecord) -> Bool {
+        left.audience == right.audience && left.state == right.state && left.listed == right.listed
+            && left.endedBy == right.endedBy && left.unknownDevices == right.unknownDevices
+            && left.startedAt == right.startedAt && left.finishedAt == right.finishedAt
+            && left.outcomes.elementsEqual(right.outcomes, by: ==)
+    }
 }
 
 /// Where a message stands that was to be sent later.

@@ -107,16 +107,18 @@ public final class MessageRecordStore: MessageRecords {
         guard !found.isEmpty else { return all.map(\.record) }
         let ids = PostgresParameter.integers(found.map(\.id))
         let acceptTimes = found.map(\.record.acceptedAt.microseconds)
+        let days: [PostgresParameter] = [
+            .timestamp(microsecondsSinceUnixEpoch: acceptTimes.min()),
+            .timestamp(microsecondsSinceUnixEpoch: acceptTimes.max()),
+        ]
+        let most = PostgresParameter.integer(Int64(MessageRecord.mostOfAudience))
         let results = try await pool.run([
-            PostgresStatement(MessageRecordStore.waiting, [ids]),
-            PostgresStatement(
-                MessageRecordStore.finished,
-                [
-                    ids, .timestamp(microsecondsSinceUnixEpoch: acceptTimes.min()),
-                    .timestamp(microsecondsSinceUnixEpoch: acceptTimes.max()),
-                ],
-            ),
+            PostgresStatement(MessageRecordStore.waiting, [ids, most]),
+            PostgresStatement(MessageRecordStore.finished, [ids] + days + [most]),
+            PostgresStatement(MessageRecordStore.fanOuts, [ids]),
+            PostgresStatement(MessageRecordStore.outcomes, [ids] + days),
         ])
+        var fanOuts = try FanOutRecord.read(results[2], outcomes: results[3])
         var recipients: [Int64: [RecipientRecord]] = [:]
         for row in results[1].rows {
             recipients[try row.integer(0), default: []].append(try RecipientRecord(row))
@@ -134,10 +136,11 @@ public final class MessageRecordStore: MessageRecords {
                 )
             } else {
                 let reason = try row.text(4)
-                waiting =
-                    try row.bytesOrNil(6).flatMap { try? PushOrder(decoding: $0) }.map { order in
-                        order.recipients.map { RecipientRecord.waiting($0, reason: reason) }
-                    } ?? []
+                let order = try row.bytesOrNil(6).flatMap { try? PushOrder(decoding: $0) }
+                waiting = order?.recipients.map { RecipientRecord.waiting($0, reason: reason) } ?? []
+                if let audience = order?.audience, fanOuts[id] == nil {
+                    fanOuts[id] = FanOutRecord(audience: audience.word, state: "waiting")
+                }
             }
             let missing = waiting.filter { !(known[id]?.contains(Array($0.account.utf8)) ?? false) }
             recipients[id, default: []] += missing
@@ -147,6 +150,7 @@ public final class MessageRecordStore: MessageRecords {
             var record = message.record
             guard record.schedule == nil else { return record }
             record.recipients = recipients[message.id] ?? []
+            record.fanOut = fanOuts[message.id]
             return record
         }
     }
@@ -162,6 +166,8 @@ public final class MessageRecordStore: MessageRecords {
         SELECT message_id, NULL, accepted_at, 0, reason, NULL, content
         FROM pending WHERE message_id = ANY($1::bigint[]) AND account IS NULL
         ORDER BY account NULLS LAST
+        -- Of an audience there may be a million.
+        LIMIT CASE WHEN EXISTS (SELECT FROM fan_out WHERE message_id = ANY($1::bigint[])) THEN $2::bigint END
         """
 
     /// The accept times choose the partitions. An array of times would not: PostgreSQL then reads all of them.
@@ -171,7 +177,52 @@ public final class MessageRecordStore: MessageRecords {
             finished_at, token_fingerprint, environment, business_id
         FROM delivery WHERE message_id = ANY($1::bigint[]) AND accepted_at BETWEEN $2::timestamptz AND $3::timestamptz
         ORDER BY account, fallback, installation
+        LIMIT CASE WHEN EXISTS (SELECT FROM fan_out WHERE message_id = ANY($1::bigint[])) THEN $4::bigint END
         """
+
+    private static let fanOuts: StaticString = """
+        SELECT message_id, audience, coalesce(outcome, 'under_way'), listed,
+            (SELECT newer.msg_key FROM fan_out AS other
+            JOIN message AS newer ON newer.id = other.message_id AND newer.accepted_at = other.accepted_at
+            WHERE other.message_id = fan_out.ended_by),
+            array_to_string(unknown_devices, ' '), started_at, finished_at
+        FROM fan_out WHERE message_id = ANY($1::bigint[])
+        """
+
+    private static let outcomes: StaticString = """
+        SELECT message_id, outcome, count(*) FROM delivery
+        WHERE message_id = ANY (ARRAY(SELECT message_id FROM fan_out WHERE message_id = ANY($1::bigint[])))
+            AND accepted_at BETWEEN $2::timestamptz AND $3::timestamptz
+        GROUP BY message_id, outcome
+        UNION ALL
+        SELECT message_id, 'retrying', count(*) FROM pending
+        WHERE message_id = ANY (ARRAY(SELECT message_id FROM fan_out WHERE message_id = ANY($1::bigint[])))
+            AND account IS NOT NULL
+        GROUP BY message_id
+        ORDER BY 1, 2
+        """
+}
+
+extension FanOutRecord {
+    fileprivate static func read(
+        _ result: PostgresResult,
+        outcomes: PostgresResult,
+    ) throws(PostgresError) -> [Int64: FanOutRecord] {
+        var records: [Int64: FanOutRecord] = [:]
+        for row in result.rows {
+            var record = FanOutRecord(audience: try row.text(1), state: try row.text(2))
+            record.listed = try row.integer(3)
+            record.endedBy = try row.textOrNil(4)
+            record.unknownDevices = try row.textOrNil(5)?.split(separator: " ").map(String.init) ?? []
+            record.startedAt = UnixTime(microseconds: try row.timestampMicroseconds(6))
+            record.finishedAt = try row.timestampMicrosecondsOrNil(7).map(UnixTime.init(microseconds:))
+            records[try row.integer(0)] = record
+        }
+        for row in outcomes.rows {
+            records[try row.integer(0)]?.outcomes.append((try row.text(1), try row.integer(2)))
+        }
+        return records
+    }
 }
 
 extension RecipientRecord.WaitingRow {

@@ -15,6 +15,16 @@ final class DeliveryCounters {
         current.recipientsAccepted.add(labels, order.recipients.count)
     }
 
+    /// Recipients of a message to an audience were found, and what became of them is written down.
+    func listed(_ number: Int, of order: PushOrder) {
+        current.recipientsAccepted.add(DeliveryMetrics.EndpointLabel(endpoint: order.endpoint), number)
+    }
+
+    /// A message to an audience has ended.
+    func fannedOut(_ end: FanOutEnd) {
+        current.fanOuts.add(DeliveryMetrics.EndLabel(outcome: end.word))
+    }
+
     /// APNs answered a push, or will not.
     func pushFinished(_ outcome: APNsOutcome, acceptedAt: UnixTime, at now: UnixTime) {
         guard case .responded = outcome else { return }

@@ -27,13 +27,20 @@ struct DeliveryMetrics: Sendable {
         var values: [String] { [reason] }
     }
 
+    struct EndLabel: MetricLabels {
+        static let names = ["outcome"]
+        let outcome: String
+
+        var values: [String] { [outcome] }
+    }
+
     var messagesAccepted = Counter<EndpointLabel>(
         "livepush_messages_accepted_total",
         help: "Messages that were stored durably, by the route that they came through.",
     )
     var recipientsAccepted = Counter<EndpointLabel>(
         "livepush_recipients_accepted_total",
-        help: "Recipients of the accepted messages.",
+        help: "Recipients of the accepted messages; those of audiences as they are found and dealt with.",
     )
     var repeats = Counter<EndpointLabel>(
         "livepush_duplicate_requests_total",
@@ -42,6 +49,10 @@ struct DeliveryMetrics: Sendable {
     var deliveries = Counter<DeliveryLabels>(
         "livepush_deliveries_total",
         help: "Delivery rows written: the way chosen for a phone, what became of it, and the reason.",
+    )
+    var fanOuts = Counter<EndLabel>(
+        "livepush_fan_outs_total",
+        help: "Messages to audiences that ended, and how.",
     )
     var fallbacks = Counter<NoLabels>(
         "livepush_fallbacks_total",
@@ -66,6 +77,7 @@ struct DeliveryMetrics: Sendable {
         recipientsAccepted.add(contentsOf: other.recipientsAccepted)
         repeats.add(contentsOf: other.repeats)
         deliveries.add(contentsOf: other.deliveries)
+        fanOuts.add(contentsOf: other.fanOuts)
         fallbacks.add(contentsOf: other.fallbacks)
         downgraded.add(contentsOf: other.downgraded)
         retries.add(contentsOf: other.retries)
@@ -77,6 +89,7 @@ struct DeliveryMetrics: Sendable {
         page.write(recipientsAccepted)
         page.write(repeats)
         page.write(deliveries)
+        page.write(fanOuts)
         page.write(fallbacks)
         page.write(downgraded)
         page.write(retries)

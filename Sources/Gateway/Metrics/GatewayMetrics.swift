@@ -14,19 +14,31 @@ public struct GatewayMetrics: Sendable {
     private var deliveries: DeliveryMetrics
     private var apns: APNsMetrics
     private var recipientsInMemory: Gauge<NoLabels>
+    private var fanOutsInMemory: Gauge<NoLabels>
     private var connections = Gauge<StateLabel>(
         "livepush_postgres_connections",
         help: "Connections of the lanes to PostgreSQL.",
     )
     private var units: Gauge<NoLabels>
 
-    init(deliveries: DeliveryMetrics, apns: APNsMetrics, recipientsInMemory: Int, pool: PostgresPool) {
+    init(
+        deliveries: DeliveryMetrics,
+        apns: APNsMetrics,
+        recipientsInMemory: Int,
+        fanOutsInMemory: Int,
+        pool: PostgresPool,
+    ) {
         self.deliveries = deliveries
         self.apns = apns
         self.recipientsInMemory = Gauge(
             "livepush_recipients_in_memory",
             help: "Recipients that are being worked on.",
             value: Double(recipientsInMemory),
+        )
+        self.fanOutsInMemory = Gauge(
+            "livepush_fan_outs_in_memory",
+            help: "Messages to audiences that are being worked on.",
+            value: Double(fanOutsInMemory),
         )
         connections.set(Double(pool.openConnections), StateLabel(state: "open"))
         connections.set(Double(pool.connectionCount - pool.openConnections), StateLabel(state: "closed"))
@@ -42,6 +54,7 @@ public struct GatewayMetrics: Sendable {
         deliveries.add(contentsOf: other.deliveries)
         apns.add(contentsOf: other.apns)
         recipientsInMemory.add(contentsOf: other.recipientsInMemory)
+        fanOutsInMemory.add(contentsOf: other.fanOutsInMemory)
         connections.add(contentsOf: other.connections)
         units.add(contentsOf: other.units)
     }
@@ -50,6 +63,7 @@ public struct GatewayMetrics: Sendable {
     public func write(to page: inout PrometheusText) {
         deliveries.write(to: &page)
         page.write(recipientsInMemory)
+        page.write(fanOutsInMemory)
         apns.write(to: &page)
         page.write(connections)
         page.write(units)

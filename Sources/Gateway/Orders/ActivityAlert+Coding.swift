@@ -10,6 +10,7 @@ extension ActivityAlert {
             writer.key(name)
             text.write(to: &writer)
         }
+        writer.member("subtitle", subtitle)
         writer.member("sound", sound)
         writer.endObject()
     }
@@ -17,6 +18,7 @@ extension ActivityAlert {
     init(decoding value: JSONValue) {
         self.init(
             title: value["title"].flatMap(AlertText.init),
+            subtitle: value["subtitle"]?.string,
             body: value["body"].flatMap(AlertText.init),
             sound: value["sound"]?.string,
         )

@@ -10,6 +10,15 @@ public struct ActivityInstruction: Sendable, Equatable {
         case system
     }
 
+    /// What decides over the apns-priority.
+    public enum PriorityRule: String, Sendable {
+        /// Tencent's: 10 for an alert and an end, else what the caller or the app demands, else 10 while the phone's hourly
+        /// bucket lasts.
+        case urgency
+        /// Pushwoosh's: 5 unless the caller demands 10, whatever the event.
+        case caller
+    }
+
     /// The app's id of the activity, 1 to 64 bytes.
     public var laID: String
     /// Event, state and dates.
@@ -18,12 +27,21 @@ public struct ActivityInstruction: Sendable, Equatable {
     public var defaultDismissal: DefaultDismissal
     /// apns-priority that the caller demands, 5 or 10; nil: by the rule of the dialect.
     public var priority: Int?
+    /// What decides where, and although, the caller demands none.
+    public var priorityRule: PriorityRule
 
     /// Makes an instruction. The dialect has checked every limit before.
-    public init(laID: String, content: ActivityContent, defaultDismissal: DefaultDismissal, priority: Int? = nil) {
+    public init(
+        laID: String,
+        content: ActivityContent,
+        defaultDismissal: DefaultDismissal,
+        priority: Int? = nil,
+        priorityRule: PriorityRule = .urgency,
+    ) {
         self.laID = laID
         self.content = content
         self.defaultDismissal = defaultDismissal
         self.priority = priority
+        self.priorityRule = priorityRule
     }
 }

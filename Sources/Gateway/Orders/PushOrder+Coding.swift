@@ -5,8 +5,9 @@ import VerbatimJSON
 /// release may add keys and the one before it still reads the order; a change that the former cannot read needs a new
 /// version number one release after its reader.
 extension PushOrder {
-    /// The newest version that this release reads. It writes the first, and the second only for an order that replaces
-    /// another's pushes: a release that knows no such thing would send it everywhere. It leaves the second to others.
+    /// The newest version that this release reads. It writes the first, and the second only for an order with an audience,
+    /// or one that replaces another's pushes: a release that knows no such thing would take the one for an order without
+    /// recipients, and send the other everywhere. It leaves the second to others.
     static let encodingVersion: Int64 = 2
 
     /// The order could not be read back: written by a newer release, or damaged.
@@ -20,7 +21,7 @@ extension PushOrder {
         let recipientBytes = recipients.reduce(0) { $0 + $1.utf8.count + 3 }
         var writer = JSONWriter(capacity: 768 + recipientBytes + (activity?.content.contentState.count ?? 0))
         writer.beginObject()
-        writer.member("version", replaced == nil ? 1 : PushOrder.encodingVersion)
+        writer.member("version", audience == nil && replaced == nil ? 1 : PushOrder.encodingVersion)
         writer.member("dialect", dialect.rawValue)
         writer.member("endpoint", endpoint)
         writer.member("sdkAppId", sdkAppID)
@@ -32,6 +33,10 @@ extension PushOrder {
             writer.string(recipient)
         }
         writer.endArray()
+        if let audience {
+            writer.key("audience")
+            audience.encode(to: &writer)
+        }
         if let activity {
             writer.key("activity")
             activity.encode(to: &writer)
@@ -68,6 +73,10 @@ extension PushOrder {
             messageKey: try root.text("messageKey"),
             sender: try root.text("sender"),
             recipients: (root["recipients"]?.elements ?? []).compactMap(\.string),
+            audience: try root["audience"].map { value throws(DecodingError) in
+                guard let audience = Audience(decoding: value) else { throw DecodingError(key: "audience") }
+                return audience
+            },
             activity: try root["activity"].map { value throws(DecodingError) in
                 try ActivityInstruction(decoding: value)
             },
@@ -107,6 +116,7 @@ extension ActivityInstruction {
         }
         writer.member("defaultDismissal", defaultDismissal.rawValue)
         writer.member("priority", priority)
+        if priorityRule != .urgency { writer.member("priorityRule", priorityRule.rawValue) }
         writer.endObject()
     }
 
@@ -137,6 +147,7 @@ extension ActivityInstruction {
             ),
             defaultDismissal: dismissal,
             priority: value["priority"]?.integer.flatMap { Int(exactly: $0) },
+            priorityRule: value["priorityRule"]?.string.flatMap(PriorityRule.init(rawValue:)) ?? .urgency,
         )
     }
 }

@@ -6,6 +6,8 @@ public struct PushOrder: Sendable, Equatable {
     public enum Dialect: String, Sendable {
         /// Tencent's IM REST API.
         case tencent
+        /// Pushwoosh's Live Activity API.
+        case pushwoosh
     }
 
     /// Why the sender wants no push of any kind. Recorded as `suppressed` with this reason.
@@ -28,8 +30,10 @@ public struct PushOrder: Sendable, Equatable {
     public var messageKey: String
     /// The sending account.
     public var sender: String
-    /// The receiving accounts, each once, in the caller's order.
+    /// The receiving accounts, each once, in the caller's order; empty where there is an ``audience``.
     public var recipients: [String]
+    /// Who gets the message, where it names no accounts.
+    public var audience: Audience?
     /// What to do with the recipients' Live Activities; nil: the message is a plain notification.
     public var activity: ActivityInstruction?
     /// What a notification shows, whether it is the message itself or the fallback.
@@ -54,6 +58,7 @@ public struct PushOrder: Sendable, Equatable {
         messageKey: String,
         sender: String,
         recipients: [String],
+        audience: Audience? = nil,
         activity: ActivityInstruction?,
         notification: NotificationContent,
         suppression: Suppression?,
@@ -66,6 +71,7 @@ public struct PushOrder: Sendable, Equatable {
         self.messageKey = messageKey
         self.sender = sender
         self.recipients = recipients
+        self.audience = audience
         self.activity = activity
         self.notification = notification
         self.suppression = suppression

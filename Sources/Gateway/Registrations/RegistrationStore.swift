@@ -90,6 +90,16 @@ public final class RegistrationStore {
         }
     }
 
+    /// Makes the installation the owner's before anything is registered for it, with the device token and start tokens that
+    /// are registered for it already.
+    public func moveInstallation(to owner: RegistrationOwner) async throws(GatewayUnavailable) {
+        let statement = PostgresStatement(
+            "SELECT move_installation($1, $2, $3)",
+            [.integer(owner.sdkAppID), .text(owner.account), .text(owner.installation)],
+        )
+        _ = try await run([statement])
+    }
+
     /// Forgets the installation's push-to-start token of one attributes type.
     public func clearStartToken(
         _ attributesType: String,

@@ -1,6 +1,6 @@
 import PostgresClient
 
-/// The SQL of accounts that the chat backend imports.
+/// The SQL of accounts that the chat backend imports, and of the segments that they are in.
 final class AccountStore {
     private let pool: PostgresPool
 
@@ -17,6 +17,17 @@ final class AccountStore {
             )
         )
         return try result.rows.first?.text(0)
+    }
+
+    /// Whether anybody is in a segment.
+    func hasSegment(_ name: String, in sdkAppID: Int64) async throws(PostgresError) -> Bool {
+        let result = try await pool.run(
+            PostgresStatement(
+                "SELECT EXISTS (SELECT FROM segment WHERE sdk_app_id = $1::bigint AND name = $2::text)",
+                [.integer(sdkAppID), .text(name)],
+            )
+        )
+        return try result.rows.first?.boolean(0) ?? false
     }
 
     /// Imports accounts, or changes what is given of imported ones.
@@ -79,12 +90,17 @@ final class AccountStore {
             ),
             PostgresStatement("SELECT erase_from_schedule($1::bigint, $2::text[])", parameters),
             PostgresStatement(
+                "DELETE FROM segment WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
+                parameters,
+            ),
+            PostgresStatement(
                 "DELETE FROM account WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[]) RETURNING account",
                 parameters,
             ),
         ])
         var accounts: AccountSet = []
-        for row in results[4].rows {
+        guard let deleted = results.last else { return accounts }
+        for row in deleted.rows {
             accounts.insert(try row.text(0))
         }
         return accounts

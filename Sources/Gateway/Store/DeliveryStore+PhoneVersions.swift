@@ -32,13 +32,15 @@ extension DeliveryStore {
                     WHERE activity.ended_at IS NULL AND activity.quarantined_at IS NULL
                         AND activity.started_at > clock_timestamp() - asked.life * interval '1 microsecond'
                     UNION ALL
-                    SELECT asked.position, own.attributes_type, coalesce(own.app_version,
+                    SELECT asked.position, asked.attributes_type, coalesce(own.app_version,
                         (SELECT device.app_version FROM device
                         WHERE device.sdk_app_id = own.sdk_app_id AND device.account = own.account
                             AND device.installation = own.installation))
                     FROM unnest($1::bigint[], $2::text[], $6::text[], $5::bigint[])
                         AS asked (sdk_app_id, account, attributes_type, position)
-                    JOIN start_token AS own USING (sdk_app_id, account, attributes_type)
+                    JOIN start_token AS own ON own.sdk_app_id = asked.sdk_app_id AND own.account = asked.account
+                        AND asked.attributes_type IS NOT NULL
+                        AND own.attributes_type IN (asked.attributes_type, '*')
                     WHERE own.quarantined_at IS NULL
                 ) AS phone
                 GROUP BY position, attributes_type, app_version ORDER BY position, attributes_type, app_version

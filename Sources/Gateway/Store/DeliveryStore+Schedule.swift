@@ -48,8 +48,9 @@ extension DeliveryStore {
                 FROM new JOIN scheduled_message AS known ON known.digest = new.digest AND known.cancelled_at IS NULL
             ), remembered AS (
                 INSERT INTO recent_request AS known (digest, sdk_app_id, message_id, msg_key, accepted_at, repeats)
-                SELECT digest, sdk_app_id, id, msg_key, accepted_at, repeats::integer
-                FROM new WHERE digest IS NOT NULL AND digest NOT IN (SELECT digest FROM waiting)
+                SELECT digest, new.sdk_app_id, coalesce(waiting.id, new.id), coalesce(waiting.msg_key, new.msg_key),
+                    new.accepted_at, new.repeats::integer
+                FROM new LEFT JOIN waiting USING (digest) WHERE digest IS NOT NULL
                 ORDER BY digest
                 ON CONFLICT (digest) DO UPDATE SET
                     message_id = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'

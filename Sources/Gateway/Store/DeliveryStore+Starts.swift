@@ -21,6 +21,11 @@ extension DeliveryStore {
         /// Installations that are not asked about, each with a colon and the fingerprint of its token where it is about
         /// that token only.
         var excepted: [String]
+        /// The only installations that are asked about; nil: all.
+        var installations: [String]?
+
+        /// For SQL: an installation holds no slash.
+        var joinedInstallations: String? { installations?.joined(separator: "/") }
     }
 
     /// Claims starts, and finds activities that may still come up. The database decides, whatever lane or process asks.
@@ -79,15 +84,20 @@ extension DeliveryStore {
                         AND device.installation = start.installation))
             FROM (
                 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[],
-                    $7::boolean[], $8::text[])
+                    $7::boolean[], $8::text[], $14::text[])
                     WITH ORDINALITY AS asked (sdk_app_id, account, la_id, attributes_type, message_id, deadline,
-                        may_have_been_sent, excepted, position)
+                        may_have_been_sent, excepted, installations, position)
                 -- The order of keys, as everywhere: see the claim.
                 ORDER BY sdk_app_id, account
             ) AS asked
             CROSS JOIN LATERAL claim_starts(
                 asked.sdk_app_id, asked.account, asked.la_id, asked.attributes_type, asked.message_id, asked.deadline,
-                asked.may_have_been_sent, string_to_array(asked.excepted, '/'),
+                asked.may_have_been_sent,
+                string_to_array(asked.excepted, '/') || ARRAY(
+                    SELECT other.installation || ':' || token_fingerprint(other.token) FROM start_token AS other
+                    WHERE other.sdk_app_id = asked.sdk_app_id AND other.account = asked.account
+                        AND other.attributes_type = asked.attributes_type
+                        AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
                 $9::bigint * interval '1 microsecond', $10::bigint * interval '1 microsecond', $11::bigint,
                 $12::bigint * interval '1 microsecond', $13::boolean) AS start
             """,
@@ -106,6 +116,7 @@ extension DeliveryStore {
                 .integer(rules.guardLimit),
                 .integer(rules.guardWindow.microseconds),
                 .boolean(rules.delaysGuarded),
+                .texts(questions.map(\.joinedInstallations)),
             ],
         )
     }
@@ -116,15 +127,20 @@ extension DeliveryStore {
             SELECT asked.position, start.verdict, start.installation, start.token_fingerprint, start.until
             FROM (
                 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[], $5::boolean[], $6::text[],
-                    $7::bytea[], $8::timestamptz[])
+                    $7::bytea[], $8::timestamptz[], $9::text[])
                     WITH ORDINALITY AS asked (sdk_app_id, account, la_id, message_id, is_end, excepted, alert, deadline,
-                        position)
+                        installations, position)
                 -- The order of keys, as everywhere: see the claim.
                 ORDER BY sdk_app_id, account, la_id
             ) AS asked
             CROSS JOIN LATERAL await_update_tokens(
                 asked.sdk_app_id, asked.account, asked.la_id, asked.message_id, asked.is_end,
-                string_to_array(asked.excepted, '/'), asked.alert, asked.deadline) AS start
+                string_to_array(asked.excepted, '/') || ARRAY(
+                    SELECT other.installation FROM activity_start AS other
+                    WHERE other.sdk_app_id = asked.sdk_app_id AND other.account = asked.account
+                        AND other.la_id = asked.la_id
+                        AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
+                asked.alert, asked.deadline) AS start
             """,
             [
                 .integers(questions.map(\.sdkAppID)),
@@ -135,6 +151,7 @@ extension DeliveryStore {
                 .texts(questions.map { $0.excepted.joined(separator: "/") }),
                 .byteArrays(questions.map { $0.alert?.encoded() }),
                 .timestamps(questions.map(\.deadline.microseconds)),
+                .texts(questions.map(\.joinedInstallations)),
             ],
         )
     }

@@ -40,7 +40,9 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 15, name: "0015_content_schema.sql", file: PackageResources._015_content_schema_sql),
         SchemaMigration(version: 16, name: "0016_start_tokens.sql", file: PackageResources._016_start_tokens_sql),
         SchemaMigration(version: 17, name: "0017_channels.sql", file: PackageResources._017_channels_sql),
+        SchemaMigration(version: 18, name: "0018_fan_out.sql", file: PackageResources._018_fan_out_sql),
         SchemaMigration(version: 19, name: "0019_schedule.sql", file: PackageResources._019_schedule_sql),
+        SchemaMigration(version: 20, name: "0020_pushwoosh.sql", file: PackageResources._020_pushwoosh_sql),
         SchemaMigration(version: 21, name: "0021_revocations.sql", file: PackageResources._021_revocations_sql),
     ]
 

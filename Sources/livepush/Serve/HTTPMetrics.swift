@@ -2,6 +2,7 @@ import ClientAPI
 import EventLoop
 import HTTPServer
 import Metrics
+import Pushwoosh
 import TencentIM
 
 /// What one lane has counted of its requests. Those of several lanes can be summed.
@@ -20,7 +21,8 @@ struct HTTPMetrics: Sendable {
         private static let exact: [String: String] = {
             let own = ["/healthz", "/readyz", "/metrics"].map { ($0, $0) }
             let tencent = TencentIMAPI.commands.map { ("/v4/" + $0, $0) }
-            return Dictionary(own + tencent) { first, _ in first }
+            let pushwoosh = PushwooshAPI.methods.map { ("/json/1.3/" + $0, $0) }
+            return Dictionary(own + tencent + pushwoosh) { first, _ in first }
         }()
     }
 
@@ -41,7 +43,10 @@ struct HTTPMetrics: Sendable {
 
     private var requests = Counter<RequestLabels>(
         "livepush_http_requests_total",
-        help: "Answered requests. The code is the HTTP status; under /v4 it is Tencent's ErrorCode, 0 for success.",
+        help: """
+            Answered requests. The code is the HTTP status; under /v4 it is Tencent's ErrorCode, 0 for success, under /json \
+            Pushwoosh's status_code.
+            """,
     )
     private var seconds = Histogram<RouteLabel>(
         "livepush_http_request_seconds",

@@ -4,6 +4,7 @@ import EventLoop
 import Gateway
 import HTTPServer
 import Logging
+import Pushwoosh
 import TencentIM
 
 /// One lane of a gateway process: a thread with its listener, its dialects and its part of the gateway.
@@ -12,6 +13,7 @@ actor ServeLane {
     private let state: ServeState
     private let lane: GatewayLane
     private let tencent: TencentIMAPI
+    private let pushwoosh: PushwooshAPI
     private let client: ClientAPI
     private let logger: Logger
     private var server: HTTPServer?
@@ -43,15 +45,17 @@ actor ServeLane {
         )
         self.lane = lane
         let records = MessageRecordStore(pool: lane.pool, logger: logger)
+        let registrations = RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger)
         self.tencent = TencentIMAPI(
             gateway: lane.gateway,
             records: records,
             revoker: lane.revoker,
             logger: logger,
         )
+        self.pushwoosh = PushwooshAPI(gateway: lane.pushwoosh, registrations: registrations, logger: logger)
         self.client = ClientAPI(
             gateway: lane.gateway,
-            registrations: RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger),
+            registrations: registrations,
             messages: records,
             channels: lane.channels,
             logger: logger,
@@ -127,6 +131,9 @@ actor ServeLane {
         }
         if request.path == "/v1" || request.path.hasPrefix("/v1/") {
             return await client.respond(to: request)
+        }
+        if request.path == "/json" || request.path.hasPrefix("/json/") {
+            return await pushwoosh.respond(to: request)
         }
         switch request.path {
         case "/healthz": return health(request, isWell: true)

@@ -3,7 +3,8 @@
     tencent_sdk_client.py URL SDKAPPID SECRET_KEY ADMINISTRATOR
 
 Standard input is a JSON object {"to": ACCOUNT, "batch": [ACCOUNT, ...], "push": OfflinePushInfo}. It imports the first
-account, posts one message to it and one to the batch, and prints the three answers in a line of JSON.
+account, posts one message to it, one to the batch, one to the group "team" and one to the batch as some of its members,
+and prints the five answers in a line of JSON.
 """
 import json
 import sys
@@ -24,4 +25,9 @@ batch = BatchMessageObj("shop", order["batch"], [MessageText("your order is on i
 batch.OfflinePushInfo = order["push"]
 sent_batch = client.batch_send_message(batch)
 
-print(json.dumps([{"status": answer.status_code, "body": answer.json()} for answer in (imported, sent, sent_batch)]))
+text = [MessageText("your order is on its way")]
+sent_group = client.send_group_message("team", text, from_account="shop", msgPriority="High")
+sent_members = client.send_group_message("team", text, to_accounts=order["batch"])
+
+answers = (imported, sent, sent_batch, sent_group, sent_members)
+print(json.dumps([{"status": answer.status_code, "body": answer.json()} for answer in answers]))

@@ -1,0 +1,31 @@
+public import LiveActivity
+
+/// What Pushwoosh's API needs of the gateway beside what every dialect does.
+public protocol PushwooshGateway: MessageGateway {
+    /// What an application code means; nil if there is none.
+    ///
+    /// - Throws: ``GatewayUnavailable`` while it is not known what is configured.
+    func applicationCode(_ code: String) throws(GatewayUnavailable) -> ApplicationCode?
+
+    /// Which app an API token opens, and for what; nil if there is none.
+    ///
+    /// - Throws: ``GatewayUnavailable`` while it is not known what is configured.
+    func apiToken(_ token: String) throws(GatewayUnavailable) -> APIToken?
+
+    /// When the clocks of a time zone show a local time.
+    ///
+    /// A time that clocks skip in spring is taken as if they had not been put forward yet, so that 02:30 is 03:30; of a
+    /// time that they show twice in autumn the second counts.
+    ///
+    /// - Parameters:
+    ///   - localTime: as `2026-06-16 16:00`, a day that there is.
+    ///   - zone: an IANA name, such as `Europe/Berlin`.
+    /// - Returns: nil if there is no such zone.
+    func time(of localTime: String, in zone: String) async throws(GatewayUnavailable) -> UnixTime?
+
+    /// The device tokens of installations of an app; those that are not registered are left out.
+    func deviceTokens(
+        of installations: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [String: PushToken]
+}

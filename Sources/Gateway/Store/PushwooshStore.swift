@@ -1,0 +1,57 @@
+import LiveActivity
+import PostgresClient
+
+/// The SQL that only Pushwoosh's API needs.
+final class PushwooshStore {
+    private let pool: PostgresPool
+    /// The names of all time zones, once somebody has asked: PostgreSQL reads hundreds of files for them.
+    private var zones: Set<String>?
+
+    init(pool: PostgresPool) {
+        self.pool = pool
+    }
+
+    /// When the clocks of a time zone show a local time; nil if there is no such zone.
+    ///
+    /// PostgreSQL knows the time zones, and takes a time that clocks skip or show twice as of standard time. It would also
+    /// take abbreviations and rules such as `EST5EDT4`, which mean something else than they seem to; hence the names.
+    func time(of localTime: String, in zone: String) async throws(PostgresError) -> UnixTime? {
+        let known: Set<String>
+        if let zones {
+            known = zones
+        } else {
+            let names = try await pool.run(PostgresStatement("SELECT name FROM pg_timezone_names"))
+            var read: Set<String> = ["UTC"]
+            for row in names.rows {
+                read.insert(try row.text(0))
+            }
+            zones = read
+            known = read
+        }
+        guard known.contains(zone) else { return nil }
+        let result = try await pool.run(
+            PostgresStatement("SELECT $1::text::timestamp AT TIME ZONE $2::text", [.text(localTime), .text(zone)])
+        )
+        return try result.rows.first.map { row throws(PostgresError) in
+            UnixTime(microseconds: try row.timestampMicroseconds(0))
+        }
+    }
+
+    /// The device tokens of installations; those that are not registered are left out.
+    func deviceTokens(
+        of installations: [String],
+        in sdkAppID: Int64,
+    ) async throws(PostgresError) -> [String: PushToken] {
+        let result = try await pool.run(
+            PostgresStatement(
+                "SELECT installation, token FROM device WHERE sdk_app_id = $1::bigint AND installation = ANY($2::text[])",
+                [.integer(sdkAppID), .texts(installations)],
+            )
+        )
+        var tokens: [String: PushToken] = [:]
+        for row in result.rows {
+            tokens[try row.text(0)] = try? PushToken(bytes: try row.bytes(1))
+        }
+        return tokens
+    }
+}

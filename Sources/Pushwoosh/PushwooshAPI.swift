@@ -1,0 +1,243 @@
+public import Gateway
+public import HTTPServer
+import LiveActivity
+public import Logging
+
+/// Pushwoosh's Live Activity API, for backends and for the iOS SDK: everything under `/json`.
+///
+/// Decodes and checks a request, hands it to the gateway, and answers in Pushwoosh's words. One object per lane, used on
+/// that lane's thread.
+public final class PushwooshAPI {
+    /// The methods that it knows: their paths below `/json/1.3/`.
+    public static let methods = PushwooshMethod.allCases.map(\.rawValue)
+
+    /// The most notifications of one request.
+    private static let mostNotifications = 100
+
+    private let gateway: any PushwooshGateway
+    private let registrations: RegistrationStore
+    private let logger: Logger?
+    private var randomNumbers = SystemRandomNumberGenerator()
+
+    /// - Parameters:
+    ///   - gateway: the lane's.
+    ///   - registrations: the lane's store.
+    ///   - logger: gets a line for each request that is refused, without anything the request contained.
+    public init(gateway: any PushwooshGateway, registrations: RegistrationStore, logger: Logger?) {
+        self.gateway = gateway
+        self.registrations = registrations
+        self.logger = logger
+    }
+
+    /// Answers a request whose path begins with `/json`.
+    public func respond(to request: HTTPRequest) async -> HTTPResponse {
+        let method = PushwooshMethod(pathSegments: request.pathSegments)
+        do throws(PushwooshFault) {
+            guard let method else { throw PushwooshFault(.malformed, "there is no such method") }
+            guard request.method == "POST" else { throw PushwooshFault(.malformed, "the HTTP method must be POST") }
+            let fields = try RequestFields(bodyOf: request.body)
+            return method.isForServers
+                ? try await send(method, fields) : try await register(method, fields, request)
+        } catch {
+            logger?.info(
+                "request refused",
+                [
+                    "method": .string(method?.rawValue ?? "unknown"), "status_code": .count(error.code.rawValue),
+                    "status_message": .string(error.message),
+                ],
+            )
+            return PushwooshAnswer.failure(error)
+        }
+    }
+
+    // MARK: - Who asks
+
+    /// The application code that a request names, if the API token opens it.
+    private func application(
+        _ fields: RequestFields,
+        token: String?,
+        for scopes: Set<APIToken.Scope>,
+    ) throws(PushwooshFault) -> (code: ApplicationCode, app: Application) {
+        let name = try fields.required("application")
+        let known: (APIToken?, ApplicationCode?)
+        do throws(GatewayUnavailable) {
+            known = (
+                try token.flatMap { text throws(GatewayUnavailable) in try gateway.apiToken(text) },
+                try gateway.applicationCode(name)
+            )
+        } catch {
+            throw PushwooshFault(error)
+        }
+        guard let opened = known.0 else { throw PushwooshFault(.forbidden, "the API token is missing or unknown") }
+        guard scopes.contains(opened.scope) else {
+            throw PushwooshFault(.forbidden, "the API token is a phone's and may not send")
+        }
+        guard let code = known.1 else { throw fields.fault("application", "there is no such application code") }
+        guard code.sdkAppID == opened.sdkAppID else {
+            throw PushwooshFault(.forbidden, "the API token is not for this application")
+        }
+        do throws(GatewayUnavailable) {
+            guard let app = try gateway.application(code.sdkAppID) else { throw GatewayUnavailable(.databaseAway) }
+            return (code, app)
+        } catch {
+            throw PushwooshFault(error)
+        }
+    }
+
+    private func count(
+        _ app: Application,
+        _ count: (RateLimiter) throws(RateLimitExceeded) -> Void,
+    ) throws(PushwooshFault) {
+        guard let limiter = app.rateLimiter else { return }
+        do throws(RateLimitExceeded) {
+            try count(limiter)
+        } catch {
+            throw PushwooshFault(error)
+        }
+    }
+
+    // MARK: - Backends
+
+    private func send(_ method: PushwooshMethod, _ fields: RequestFields) async throws(PushwooshFault) -> HTTPResponse {
+        let (code, app) = try application(fields, token: try fields.required("auth"), for: [.server])
+        try count(app) { limiter throws(RateLimitExceeded) in try limiter.countRequest(of: code.code) }
+        guard let list = fields["notifications"], list.kind == .array else {
+            throw fields.fault("notifications", "must be an array")
+        }
+        let elements = list.elements
+        guard (1...Self.mostNotifications).contains(elements.count) else {
+            throw fields.fault(
+                "notifications",
+                "has \(elements.count) elements, must have 1 to \(Self.mostNotifications)"
+            )
+        }
+        var orders: [PlannedOrder] = []
+        var unknownDevices: [String: [String]] = [:]
+        var warnings: [RequestWarning] = []
+        for (index, element) in elements.enumerated() {
+            let notification = try await LiveActivityNotification(
+                decoding: try RequestFields(element, path: "notifications[\(index)]"),
+                isStart: method == .startLiveActivity,
+                now: gateway.now(),
+                time: { localTime, zone throws(PushwooshFault) in
+                    try await PushwooshFault.translating { () throws(GatewayUnavailable) in
+                        try await self.gateway.time(of: localTime, in: zone)
+                    }
+                },
+            )
+            let (tokens, unknown) = try await devices(of: notification, code)
+            let messageCode = MessageCode.make(&randomNumbers)
+            var order = notification.order(method, code: messageCode, application: code, tokens: tokens)
+            warnings += notification.warnings
+            if case .filter(let name) = notification.target {
+                let isFilled = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+                    try await gateway.hasSegment(name, in: code.sdkAppID)
+                }
+                if !isFilled {
+                    let message = "nobody is in this segment now"
+                    let field = "notifications[\(index)].filter"
+                    warnings.append(RequestWarning(field: field, code: "segment_empty", message: message))
+                }
+            }
+            if notification.sendAt == nil, app.contentSchemas != nil {
+                warnings += try await review(&order, "notifications[\(index)]")
+            }
+            if !unknown.isEmpty { unknownDevices[messageCode] = unknown }
+            orders.append(PlannedOrder(order: order, digest: nil, sendAt: notification.sendAt))
+        }
+        let accepted = orders
+        let acceptances = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+            try await gateway.accept(accepted)
+        }
+        return PushwooshAnswer.messages(
+            acceptances.map(\.messageKey),
+            unknownDevices: unknownDevices,
+            warnings: warnings,
+        )
+    }
+
+    /// The device tokens of a notification, and what is neither a token nor the hwid of a phone that is registered.
+    private func devices(
+        of notification: LiveActivityNotification,
+        _ code: ApplicationCode,
+    ) async throws(PushwooshFault) -> (tokens: [PushToken], unknown: [String]) {
+        guard case .devices(let devices) = notification.target else { return ([], []) }
+        let known = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+            try await gateway.deviceTokens(of: devices, in: code.sdkAppID)
+        }
+        var tokens: [PushToken] = []
+        var seen: Set<PushToken> = []
+        var unknown: [String] = []
+        for device in devices {
+            if let token = known[device] ?? (try? PushToken(parsing: device)) {
+                if seen.insert(token).inserted { tokens.append(token) }
+            } else {
+                unknown.append(device)
+            }
+        }
+        return (tokens, unknown)
+    }
+
+    /// Takes over what the check by the app's schemas says.
+    private func review(_ order: inout PushOrder, _ path: String) async throws(PushwooshFault) -> [RequestWarning] {
+        let asked = order
+        let review = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+            try await gateway.review(asked)
+        }
+        guard let review else { return [] }
+        if let refusal = review.refusal { throw PushwooshFault(path: Self.path(refusal, path), refusal.message) }
+        order.fitsAll = review.fitsAll
+        return review.warnings.map { notice in
+            RequestWarning(field: Self.path(notice, path), code: notice.code.rawValue, message: notice.message)
+        }
+    }
+
+    private static func path(_ notice: ContentNotice, _ path: String) -> String {
+        let name =
+            switch notice.part {
+            case .contentState: "content-state"
+            case .attributes: "attributes"
+            }
+        return "\(path).live_activity.\(name)\(notice.place)"
+    }
+
+    // MARK: - Phones
+
+    private func register(
+        _ method: PushwooshMethod,
+        _ fields: RequestFields,
+        _ request: HTTPRequest,
+    ) async throws(PushwooshFault) -> HTTPResponse {
+        let token = Self.token(in: request.headers.first(named: "Authorization"))
+        let (code, app) = try application(fields, token: token, for: [.server, .device])
+        let wanted = try DeviceRequest(method, decoding: fields, application: code)
+        try count(app) { limiter throws(RateLimitExceeded) in
+            try limiter.countClientRequest(of: wanted.owner.account)
+        }
+        try await PushwooshFault.translating { () async throws(GatewayUnavailable) in try await perform(wanted) }
+        return PushwooshAnswer.success()
+    }
+
+    private func perform(_ wanted: DeviceRequest) async throws(GatewayUnavailable) {
+        let owner = wanted.owner
+        try await registrations.moveInstallation(to: owner)
+        switch wanted.action {
+        case .registerDevice(let device): _ = try await registrations.putDevice(device, for: owner)
+        case .unregisterDevice: _ = try await registrations.deleteDevice(of: owner, sequence: nil)
+        case .registerUser: break
+        case .registerActivity(let activity): _ = try await registrations.putActivity(activity, for: owner)
+        case .clearActivity(let laID): _ = try await registrations.clearActivity(laID, of: owner, sequence: nil)
+        case .clearActivities: _ = try await registrations.clearActivities(of: owner, sequence: nil)
+        case .registerStartToken(let start): _ = try await registrations.putStartToken(start, for: owner)
+        case .clearStartToken:
+            _ = try await registrations.clearStartToken(DeviceRequest.anyType, of: owner, sequence: nil)
+        }
+    }
+
+    /// What stands behind `Token`, or `Bearer`; the scheme is case-insensitive (RFC 9110, 11.1).
+    private static func token(in header: String?) -> String? {
+        let parts = (header ?? "").split(separator: " ")
+        guard parts.count == 2, ["token", "bearer"].contains(parts[0].lowercased()) else { return nil }
+        return String(parts[1])
+    }
+}

@@ -1,0 +1,20 @@
+import LiveActivity
+import VerbatimJSON
+
+/// What a caller should know of a notification that was accepted all the same; clients ignore it.
+struct RequestWarning: Equatable, Sendable {
+    /// The field's path in the request.
+    var field: String
+    /// What is the matter, a word.
+    var code: String
+    /// A sentence. Never holds what the field contains, but for what a date would be in the right unit.
+    var message: String
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("Field", field)
+        writer.member("Code", code)
+        writer.member("Message", message)
+        writer.endObject()
+    }
+}

@@ -1,0 +1,196 @@
+import Gateway
+import LiveActivity
+import Testing
+import VerbatimJSON
+
+@testable import Pushwoosh
+
+@Suite("Notifications of startLiveActivity and updateLiveActivity", .timeLimit(.minutes(1)))
+struct NotificationTests {
+    @Test("a start without an event is one; its attributes keep their bytes and get the activity's id")
+    func start() async throws {
+        let text = try ValidNotification.start.breaking(#""event":"start","#, "")
+            .breaking(#"{"id":7}"#, #"{ "id" : 7.0 , "s":{}}"#)
+        let order = try #require(try await Backend().orders("startLiveActivity", text).first)
+        let start = try #require(order.order.activity?.content.start)
+        #expect(start.attributesType == "Ride")
+        let expected = #"{ "id" : 7.0 , "s":{},"pushwoosh":{"activityId":"ride-7"}}"#
+        #expect(String(decoding: start.attributes, as: UTF8.self) == expected)
+        #expect(order.order.lifetime == 604_800)
+        #expect(order.order.sender == "XXXXX-XXXXX")
+        #expect(order.order.endpoint == "startLiveActivity")
+        #expect(order.digest == nil)
+    }
+
+    @Test("attributes that have the activity's id stay as they are")
+    func ownID() async throws {
+        let own = #"{"pushwoosh":{"activityId":"x"}}"#
+        let text = try ValidNotification.start.breaking(#"{"id":7}"#, own)
+        let order = try #require(try await Backend().orders("startLiveActivity", text).first)
+        #expect(order.order.activity?.content.start?.attributes == Array(own.utf8))
+    }
+
+    @Test(
+        "C71: the priority is 10 only where 10 was given",
+        arguments: [("10", 10), ("10.0", 10), ("5", nil), ("7", nil), (#""10""#, nil), ("null", nil), ("{}", nil)]
+            as [(String, Int?)]
+    )
+    func priority(value: String, priority: Int?) async throws {
+        let text = try ValidNotification.start.breaking(#""apns_priority":10"#, #""apns_priority":\#(value)"#)
+        let activity = try #require(try await Backend().orders("startLiveActivity", text).first?.order.activity)
+        #expect(activity.priority == priority)
+        #expect(activity.priorityRule == .caller)
+    }
+
+    @Test(
+        "who gets it: users before devices before a filter; without any a start goes to everyone, an update to the activity",
+        arguments: [
+            (#""filter":"F""#, [], .segments(all: ["F"], any: [])),
+            (#""filter_code":"F""#, [], .segments(all: ["F"], any: [])),
+            (#""users":["a","b","a"],"devices":["x"],"filter":"F""#, ["a", "b"], nil),
+            (#""filter":"""#, [], .everyone), (#""users":null"#, [], .everyone),
+        ] as [(String, [String], Audience?)]
+    )
+    func target(fields: String, recipients: [String], audience: Audience?) async throws {
+        let text = try ValidNotification.start.breaking(#""filter":"F""#, fields)
+        let order = try #require(try await Backend().orders("startLiveActivity", text).first?.order)
+        #expect(order.recipients == recipients)
+        #expect(order.audience == audience)
+        let update = try #require(
+            try await Backend().orders("updateLiveActivity", ValidNotification.update).first?.order
+        )
+        #expect(update.audience == .activity("ride-7"))
+    }
+
+    @Test("devices are tokens, or hwids of registered phones, each once")
+    func devices() async throws {
+        let backend = try Backend()
+        let token = try PushToken(bytes: [UInt8](repeating: 0xAB, count: 32))
+        backend.gateway.tokens = ["hwid-1": token]
+        let other = String(repeating: "CD", count: 32)
+        let list = #""devices":["hwid-1","\#(token.hexadecimal)","\#(other)"]"#
+        let text = try ValidNotification.start.breaking(#""filter":"F""#, list)
+        let order = try #require(try await backend.orders("startLiveActivity", text).first?.order)
+        #expect(order.audience == .devices([token, try PushToken(parsing: other)]))
+    }
+
+    @Test("C68: an update alerts only with a text, and its sound stands inside the alert")
+    func alert() async throws {
+        let sound = #""ios_sound":"ding.aiff","#
+        let silent = "{" + sound + ValidNotification.update.dropFirst()
+        let aps = try await Backend().orders("updateLiveActivity", silent).first?.payload()["aps"]
+        #expect(aps?["alert"] == nil)
+        #expect(aps?["sound"] == nil)
+        for name in ["content", "title", "subtitle"] {
+            let text = #"{"\#(name)":"Text","# + sound + ValidNotification.update.dropFirst()
+            let order = try #require(try await Backend().orders("updateLiveActivity", text).first)
+            let aps = try #require(try order.payload()["aps"])
+            #expect(aps["alert"]?[name == "content" ? "body" : name]?.string == "Text")
+            #expect(aps["alert"]?["sound"]?.string == "ding.aiff")
+            #expect(aps["sound"] == nil)
+            #expect(!order.order.notification.isEmpty)
+            #expect(order.order.notification.sound == "ding.aiff")
+        }
+        let order = try await Backend().orders("updateLiveActivity", ValidNotification.update).first?.order
+        #expect(order?.notification.isEmpty == true)
+    }
+
+    @Test(
+        "C64: an end without a date leaves it to the system, one without a state is taken, and dates pass as they are"
+    )
+    func end() async throws {
+        let date = #","dismissal-date":1780410000"#
+        for (part, replacement, dismissal) in [
+            (date, "", nil), (date, #","dismissal-date":0"#, 0), (date, date, 1_780_410_000),
+            (#","content-state":{"n":3}"#, "", 1_780_410_000),
+        ] as [(String, String, Int64?)] {
+            let text = try ValidNotification.end.breaking(part, replacement)
+            let aps = try #require(try await Backend().orders("updateLiveActivity", text).first?.payload()["aps"])
+            #expect(aps["event"]?.string == "end")
+            #expect(aps["dismissal-date"]?.integer == dismissal)
+            #expect((aps["content-state"] == nil) == part.contains("content-state"))
+        }
+    }
+
+    @Test("several notifications: a code each, in order; one that is wrong refuses all")
+    func several() async throws {
+        let orders = try await Backend().orders("updateLiveActivity", ValidNotification.update, ValidNotification.end)
+        #expect(orders.map(\.order.activity?.content.event) == [.update, .end])
+        let wrong = try ValidNotification.update.breaking(#""event":"update""#, #""event":"start""#)
+        try await Backend().expectRefusal(
+            "updateLiveActivity",
+            ValidNotification.update,
+            wrong,
+            field: "notifications[1].live_activity.event: must be update or end",
+        )
+    }
+
+    @Test(
+        "what is wrong with a start is told with the field",
+        arguments: [
+            (#""content":"C","title":"T""#, #""content":"","subtitle":"S""#, ".content: "),
+            (#""content":"C""#, #""content":7"#, ".content: "), (#""ride-7""#, "\"\"", ".live_activity_id: "),
+            (#","live_activity_id":"ride-7""#, "", ".live_activity_id: "),
+            (#""ride-7""#, "\"\(String(repeating: "é", count: 33))\"", ".live_activity_id: has 66 bytes"),
+            (#""event":"start""#, #""event":"Start""#, ".live_activity.event: "),
+            (#""content-state":{"n":1.0},"#, "", ".live_activity.content-state: "),
+            (#"{"n":1.0}"#, "[]", ".live_activity.content-state: "),
+            (#""attributes-type":"Ride","#, "", ".live_activity.attributes-type: "),
+            (#","attributes":{"id":7}"#, "", ".live_activity.attributes: "),
+            (#"{"id":7}"#, "null", ".live_activity.attributes: "), (#""filter":"F""#, #""filter":1"#, ".filter: "),
+            (#""filter":"F""#, #""devices":[]"#, ".devices: "), (#""filter":"F""#, #""devices":"x""#, ".devices: "),
+            (#""filter":"F""#, #""devices":["x",1]"#, ".devices[1]: "),
+            (#""filter":"F""#, #""users":[""]"#, ".users[0]: "),
+            (#""filter":"F""#, #""filter":"F","live_activity_push_tokens":["x"]"#, ".live_activity_push_tokens: "),
+            (#""filter":"F""#, #""filter":"F","send_date":"tomorrow""#, ".send_date: "),
+            (#""n":1.0"#, #""n":"\#(String(repeating: "x", count: 4096))""#, ".live_activity: the push has "),
+        ]
+    )
+    func wrongStart(part: String, replacement: String, field: String) async throws {
+        let text = try ValidNotification.start.breaking(part, replacement)
+        try await Backend().expectRefusal("startLiveActivity", text, field: "notifications[0]" + field)
+    }
+
+    @Test(
+        "what is wrong with an update is told with the field",
+        arguments: [
+            (#""event":"update","#, "", ".event: "), (#""event":"update""#, #""event":"start""#, ".event: "),
+            (#""content-state":{"n":2},"#, "", ".content-state: "),
+            ("60", "0", ".relevance-score: "), ("60", "1.5", ".relevance-score: "),
+            ("60", #""60""#, ".relevance-score: "),
+            (
+                "1780410000", "1780410000000",
+                ".stale-date: looks like milliseconds; in Unix seconds it would be 1780410000"
+            ),
+            ("1780410000", "-1", ".stale-date: "), ("1780410000", "1.5", ".stale-date: "),
+        ]
+    )
+    func wrongUpdate(part: String, replacement: String, field: String) async throws {
+        let text = try ValidNotification.update.breaking(part, replacement)
+        try await Backend().expectRefusal("updateLiveActivity", text, field: "notifications[0].live_activity" + field)
+    }
+
+    @Test("users and devices: 1000 at most")
+    func longLists() async throws {
+        for (count, isTaken) in [(1000, true), (1001, false)] {
+            let list = #""users":[\#((0..<count).map { "\"u\($0)\"" }.joined(separator: ","))]"#
+            let text = try ValidNotification.start.breaking(#""filter":"F""#, list)
+            if isTaken {
+                #expect(try await Backend().orders("startLiveActivity", text).first?.order.recipients.count == 1000)
+            } else {
+                try await Backend().expectRefusal("startLiveActivity", text, field: "notifications[0].users: has 1001")
+            }
+        }
+    }
+
+    @Test("C65: what has no effect is told in Warnings, and not sent")
+    func warnings() async throws {
+        let backend = try Backend()
+        let text = try ValidNotification.update.breaking(#""n":2"#, #""n":2},"dismissal-date":1780410000,"x":{"#)
+        let answer = try await backend.post("updateLiveActivity", Backend.request([text]))
+        let warning = try #require(answer["response"]?["Warnings"]?.elements.first)
+        #expect(warning["Field"]?.string == "notifications[0].live_activity.dismissal-date")
+        #expect(warning["Code"]?.string == "dismissal_date_ignored")
+        #expect(try backend.gateway.planned.first?.payload()["aps"]?["dismissal-date"] == nil)
+    }
+}
