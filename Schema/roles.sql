@@ -62,6 +62,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_to
     instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON scheduled_message TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON channel TO livepush_gateway;
@@ -90,12 +91,16 @@ GRANT EXECUTE ON FUNCTION
     await_update_tokens(bigint, text, text, bigint, boolean, text[], bytea, timestamptz),
     claim_starts(
         bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
-    report_presence(bigint, text, text, boolean, integer)
+    report_presence(bigint, text, text, boolean, integer),
+    release_scheduled(bigint),
+    cancel_scheduled(bigint, text, text),
+    erase_from_schedule(bigint, text[])
 TO livepush_gateway;
 
 -- The operator --------------------------------------------------------------------------------------------------------
 
-GRANT SELECT ON registrations, recent_deliveries, undelivered, app_health, alarms, channels, channel_requests, fan_outs
+GRANT SELECT ON registrations, recent_deliveries, undelivered, scheduled, fan_outs, app_health, alarms, channels,
+    channel_requests
 TO livepush_operator;
 -- The one table that operators fill: who is in which segment.
 GRANT SELECT, INSERT, DELETE ON segment TO livepush_operator;
@@ -148,6 +153,10 @@ GRANT SELECT (
     apns_status, apns_reason, apns_id, attempts, priority, priority_reason, timestamp_sent, payload_bytes,
     token_fingerprint, environment, sent_at, finished_at, business_id
 ) ON delivery TO livepush_operator;
+GRANT SELECT (
+    id, accepted_at, send_at, lifetime, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients,
+    erased_accounts, cancelled_at, cancelled_by
+) ON scheduled_message TO livepush_operator;
 GRANT SELECT (
     message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason,
     lone_takeovers

@@ -41,6 +41,8 @@ public struct APNsConfiguration: Sendable {
     public var shortestHold: Duration = .seconds(30)
     /// The longest pause between probes.
     public var longestHold: Duration = .seconds(900)
+    /// When provider tokens are replaced.
+    public var providerTokens = ProviderTokenRules()
 
     /// Apple's hosts, or others such as a simulator.
     public init(production: APNsEndpoint? = nil, sandbox: APNsEndpoint? = nil, caFile: String? = nil) {

@@ -7,7 +7,7 @@ extension ProviderTokenCache {
     public func writeMetrics(to page: inout PrometheusText) {
         var gauge = Gauge<APNsMetrics.EnvironmentLabel>(
             "livepush_apns_provider_token_age_seconds",
-            help: "Age of the oldest provider token that is sent to APNs; it is replaced at 3000.",
+            help: "Age of the oldest provider token that is sent to APNs; replaced at 3000 unless told otherwise.",
         )
         for (environment, age) in oldestAges {
             gauge.set(

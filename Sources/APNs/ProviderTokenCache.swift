@@ -36,16 +36,20 @@ public final class ProviderTokenCache: Sendable {
     }
 
     private let entries = Mutex<[Identity: Entry]>([:])
+    private let rules: ProviderTokenRules
     private let unixSeconds: @Sendable () -> Int64
     private let monotonic: @Sendable () -> MonotonicTime
 
     /// - Parameters:
+    ///   - rules: when tokens are replaced.
     ///   - unixSeconds: the wall clock; APNs allows it to be an hour off.
     ///   - monotonic: the clock that ages are measured with.
     public init(
+        rules: ProviderTokenRules = ProviderTokenRules(),
         unixSeconds: @escaping @Sendable () -> Int64 = ProviderTokenCache.systemTime,
         monotonic: @escaping @Sendable () -> MonotonicTime = { .now },
     ) {
+        self.rules = rules
         self.unixSeconds = unixSeconds
         self.monotonic = monotonic
     }
@@ -94,6 +98,7 @@ public final class ProviderTokenCache: Sendable {
                 lifetime: ProviderTokenLifetime(
                     issuedAt: overflow ? seconds : issuedAt,
                     mintedAt: now + (.zero - age),
+                    rules: rules,
                 ),
             )
         }

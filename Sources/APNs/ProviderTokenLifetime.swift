@@ -5,29 +5,27 @@ import EventLoop
 /// APNs refuses a token older than an hour (ExpiredProviderToken) and one that replaces another within 20 minutes
 /// (TooManyProviderTokenUpdates). The age is taken from the monotonic clock, since the wall clock can be stepped; the
 /// wall clock counts too, since APNs compares `iat` with it.
-public struct ProviderTokenLifetime: Sendable, Equatable {
-    /// From this age on a token is replaced: 50 minutes.
-    public static let usual = Duration.seconds(50 * 60)
-    /// A younger token is never replaced: 20 minutes.
-    public static let shortest = Duration.seconds(20 * 60)
+struct ProviderTokenLifetime: Sendable, Equatable {
     /// An older token is not sent any more, whether there is another or not.
     static let longest = Duration.seconds(58 * 60)
-    /// A token that the wall clock makes older than this is replaced though the monotonic clock says otherwise.
-    static let longestByWallClock: Int64 = 55 * 60
+    /// A token that the wall clock makes so much older than it may get is replaced though the monotonic clock says
+    /// otherwise.
+    static let wallClockMargin: Int64 = 5 * 60
     /// A clock that was corrected by less leaves an `iat` in the future which APNs takes.
     static let harmlessStepBack: Int64 = 60
 
     /// When it was made, Unix seconds by this machine's clock.
     let issuedAt: Int64
     let mintedAt: MonotonicTime
+    var rules = ProviderTokenRules()
 
     /// Whether the token is to be replaced, before the next request or soon after.
     func isOver(unixSeconds: Int64, monotonic: MonotonicTime) -> Bool {
         guard mayBeReplaced(at: monotonic) else { return false }
         let (wallAge, overflow) = unixSeconds.subtractingReportingOverflow(issuedAt)
-        return monotonic - mintedAt >= ProviderTokenLifetime.usual
+        return monotonic - mintedAt >= rules.replacedAfter
             || overflow
-            || wallAge >= ProviderTokenLifetime.longestByWallClock
+            || wallAge >= rules.replacedAfter.components.seconds + ProviderTokenLifetime.wallClockMargin
             || wallAge < -ProviderTokenLifetime.harmlessStepBack
     }
 
@@ -41,6 +39,6 @@ public struct ProviderTokenLifetime: Sendable, Equatable {
 
     /// Whether APNs would take another token already.
     func mayBeReplaced(at monotonic: MonotonicTime) -> Bool {
-        monotonic - mintedAt >= ProviderTokenLifetime.shortest
+        monotonic - mintedAt >= rules.shortestLife
     }
 }

@@ -88,10 +88,10 @@ public final class ClientAPI {
             return ClientAnswer.registrations(records)
         case .showMessages(let key, let sdkAppID):
             let records = try await messages.messages(withKey: key, in: sdkAppID)
-            guard !records.isEmpty else {
-                return ClientError(.unknownMessage, "the app has no message with this key").response
-            }
+            guard !records.isEmpty else { return ClientAPI.unknownMessage }
             return ClientAnswer.messages(records, key: key)
+        case .cancelMessages(let key, let identity):
+            return try await cancelMessages(key, identity)
         case .channels(let order):
             do throws(ChannelFault) {
                 return ClientAnswer.channels(try await channels.perform(order))
@@ -100,4 +100,21 @@ public final class ClientAPI {
             }
         }
     }
+
+    private func cancelMessages(
+        _ key: String,
+        _ identity: ClientIdentity,
+    ) async throws(GatewayUnavailable) -> HTTPResponse {
+        let count = try await messages.cancel(messagesWithKey: key, in: identity.sdkAppID, by: identity.account)
+        guard count == 0 else { return ClientAnswer.cancelled(count) }
+        let records = try await messages.messages(withKey: key, in: identity.sdkAppID)
+        guard !records.isEmpty else { return ClientAPI.unknownMessage }
+        // The first to cancel it stands in the record.
+        guard records.contains(where: { $0.schedule == nil }) else { return ClientAnswer.cancelled(0) }
+        return ClientError(.alreadySent, "the message is on its way or was sent, and does not wait for its time")
+            .response
+    }
+
+    private static let unknownMessage =
+        ClientError(.unknownMessage, "the app has no message with this key").response
 }

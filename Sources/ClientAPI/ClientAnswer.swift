@@ -73,6 +73,11 @@ enum ClientAnswer {
         }
     }
 
+    /// - Parameter count: how many messages were; 0: they had been before.
+    static func cancelled(_ count: Int64) -> HTTPResponse {
+        object { writer in writer.member("cancelled", count) }
+    }
+
     static func object(_ members: (inout JSONWriter) -> Void) -> HTTPResponse {
         var writer = JSONWriter()
         writer.beginObject()

@@ -24,6 +24,8 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case unknownInstallation = "unknown_installation"
     /// 404: APNs has no such channel in this environment.
     case unknownChannel = "unknown_channel"
+    /// 409: the message does not wait for its time any more, so that it cannot be cancelled.
+    case alreadySent = "already_sent"
     /// 405: the path does not have this method; `Allow` has the others.
     case methodNotAllowed = "method_not_allowed"
     /// 422: a field that must be there is absent or null.
@@ -58,6 +60,7 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
         case .forbidden: 403
         case .notFound, .unknownMessage, .unknownInstallation, .unknownChannel: 404
         case .methodNotAllowed: 405
+        case .alreadySent: 409
         case .missingField, .wrongType, .invalidValue, .invalidToken, .unknownBusinessID, .payloadTooLarge: 422
         case .rateLimited: 429
         case .apnsRefused: 502

@@ -13,6 +13,7 @@ enum ClientRequest: Equatable {
     case reportPresence(Presence, RegistrationOwner)
     case listRegistrations(ClientIdentity)
     case showMessages(key: String, sdkAppID: Int64)
+    case cancelMessages(key: String, ClientIdentity)
     case channels(ChannelOrder)
 
     init(_ request: HTTPRequest, gateway: any MessageGateway) throws(ClientError) {
@@ -78,6 +79,11 @@ enum ClientRequest: Equatable {
                 throw ClientError(.forbidden, "only an administrator may ask what became of messages")
             }
             self = .showMessages(key: try FieldRules.messageKey(key), sdkAppID: identity.sdkAppID)
+        case .cancelMessages(let key):
+            guard identity.isAdministrator else {
+                throw ClientError(.forbidden, "only an administrator may cancel messages")
+            }
+            self = .cancelMessages(key: try FieldRules.messageKey(key), identity)
         case .createChannel, .listChannels, .readChannel, .deleteChannel, .sendToChannel:
             guard identity.isAdministrator else {
                 throw ClientError(.forbidden, "only an administrator may manage channels and send to them")

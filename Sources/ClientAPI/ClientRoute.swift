@@ -10,6 +10,7 @@ enum ClientRoute: Equatable {
     case reportPresence
     case listRegistrations
     case showMessages(key: String)
+    case cancelMessages(key: String)
     case createChannel
     case listChannels
     case readChannel(id: String)
@@ -25,7 +26,7 @@ enum ClientRoute: Equatable {
         case .putStartToken, .clearStartToken: "/v1/start-tokens/{attributesType}"
         case .reportPresence: "/v1/presence"
         case .listRegistrations: "/v1/registrations"
-        case .showMessages: "/v1/messages/{MsgKey}"
+        case .showMessages, .cancelMessages: "/v1/messages/{MsgKey}"
         case .createChannel, .listChannels: "/v1/channels"
         case .readChannel, .deleteChannel: "/v1/channels/{channelId}"
         case .sendToChannel: "/v1/channels/{channelId}/messages"
@@ -62,7 +63,10 @@ enum ClientRoute: Equatable {
         case ("registrations", 2):
             self = try ClientRoute.choose(method, [("GET", .listRegistrations)])
         case ("messages", 3):
-            self = try ClientRoute.choose(method, [("GET", .showMessages(key: segments[2]))])
+            self = try ClientRoute.choose(
+                method,
+                [("GET", .showMessages(key: segments[2])), ("DELETE", .cancelMessages(key: segments[2]))],
+            )
         case ("channels", 2):
             self = try ClientRoute.choose(method, [("POST", .createChannel), ("GET", .listChannels)])
         case ("channels", 3):

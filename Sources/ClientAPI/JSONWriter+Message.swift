@@ -14,6 +14,15 @@ extension JSONWriter {
             key("fanOut")
             self.fanOut(fanOut)
         }
+        if let schedule = record.schedule {
+            key("schedule")
+            beginObject()
+            member("state", schedule.cancelledAt == nil ? "waiting" : "cancelled")
+            member("sendAt", schedule.sendAt.seconds)
+            nullable("cancelledAt", schedule.cancelledAt?.seconds)
+            nullable("cancelledBy", schedule.cancelledBy)
+            endObject()
+        }
         key("recipients")
         beginArray()
         for recipient in record.recipients {

@@ -28,6 +28,13 @@ public protocol MessageGateway: AnyObject {
     /// Whether anybody is in a segment of the app.
     func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool
 
+    /// Stores messages durably, all or none, each to be sent at its time. The content of one that is to be sent later is
+    /// checked by the app's schemas when it is sent.
+    ///
+    /// - Returns: what each became, in order.
+    /// - Throws: ``GatewayUnavailable``; nothing is known to be stored then.
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance]
+
     /// The nickname of an imported account, nil if it has none.
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String?
 

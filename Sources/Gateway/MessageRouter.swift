@@ -126,6 +126,58 @@ final class MessageRouter: MessageGateway {
         return try result.get()
     }
 
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        guard !isClosed, instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        for order in orders where instance.backlog(of: order.order.sdkAppID) >= backlogLimit {
+            throw GatewayUnavailable(.overloaded)
+        }
+        let now = now()
+        var atOnce: [DeliveryStore.NewMessage] = []
+        var later: [DeliveryStore.LaterMessage] = []
+        // For each order, whether it is among the later ones.
+        var waits: [Bool] = []
+        for planned in orders {
+            let order = planned.order
+            let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: planned.digest)
+            if let time = planned.sendAt, now < time {
+                later.append(DeliveryStore.LaterMessage(message: message, sendAt: time))
+                waits.append(true)
+            } else {
+                atOnce.append(message)
+                waits.append(false)
+            }
+        }
+        let recipients = atOnce.reduce(0) { $0 + $1.order.recipients.count }
+        let owner = !atOnce.isEmpty && recipients <= engine.room ? instance.id(at: .now) : nil
+        do throws(PostgresError) {
+            let accepted = try await store.accept(atOnce, later: later, owner: owner)
+            for (message, acceptance) in zip(atOnce, accepted.atOnce) {
+                begin(message, acceptance, owner)
+            }
+            for (entry, acceptance) in zip(later, accepted.later) {
+                counters.accepted(entry.message.order, isRepeat: acceptance.isRepeat)
+            }
+            var (atOnceLeft, laterLeft) = (accepted.atOnce[...], accepted.later[...])
+            return waits.compactMap { $0 ? laterLeft.popFirst() : atOnceLeft.popFirst() }
+        } catch {
+            if error.outcomeIsUnknown {
+                instance.outcomeIsUnknown()
+            }
+            throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
+        }
+    }
+
+    /// What follows an acceptance.
+    private func begin(_ message: DeliveryStore.NewMessage, _ acceptance: Acceptance, _ owner: Int64?) {
+        counters.accepted(message.order, isRepeat: acceptance.isRepeat)
+        guard let owner, !acceptance.isRepeat else { return }
+        guard message.order.audience != nil else {
+            return engine.begin(acceptance.message, message.order, owner: owner)
+        }
+        let deadline = acceptance.message.acceptedAt + .seconds(message.order.lifetime)
+        fanOuts.begin(FanOut(acceptance.message, message.order, deadline: deadline, owner: owner))
+    }
+
     /// Takes a message in, or refuses it at once. Synchronous: between a check in an async method and what follows it,
     /// other jobs of the loop may run, ``close()`` among them.
     private func enqueue(_ entry: Waiting) {
@@ -180,14 +232,6 @@ final class MessageRouter: MessageGateway {
         }
     }
 
-    private func begin(_ receipt: AcceptedMessage, _ order: PushOrder, owner: Int64) {
-        guard order.audience != nil else {
-            return engine.begin(receipt, order, owner: owner)
-        }
-        let deadline = receipt.acceptedAt + .seconds(order.lifetime)
-        fanOuts.begin(FanOut(receipt, order, deadline: deadline, owner: owner))
-    }
-
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no
     /// message fails for another's fault.
     private func store(_ batch: [Waiting]) async {
@@ -198,11 +242,8 @@ final class MessageRouter: MessageGateway {
             do throws(PostgresError) {
                 let acceptances = try await store.accept(part.map(\.message), owner: owner)
                 for (entry, acceptance) in zip(part, acceptances) {
-                    counters.accepted(entry.message.order, isRepeat: acceptance.isRepeat)
                     entry.continuation.resume(returning: .success(acceptance))
-                    if let owner, !acceptance.isRepeat {
-                        begin(acceptance.message, entry.message.order, owner: owner)
-                    }
+                    begin(entry.message, acceptance, owner)
                 }
             } catch {
                 if error.outcomeIsUnknown {

@@ -44,11 +44,15 @@ public struct HTTPRequest: Sendable {
         return path.withUTF8 { bytes in
             guard bytes.first == UInt8(ascii: "/") else { return nil }
             var segments: [String] = []
-            for part in bytes.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
-                guard let segment = PercentEncoding.decode(part) else { return nil }
+            segments.reserveCapacity(4)
+            var rest = bytes.dropFirst()
+            while true {
+                let end = rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+                guard let segment = PercentEncoding.decode(rest[..<end]) else { return nil }
                 segments.append(segment)
+                guard end < rest.endIndex else { return segments }
+                rest = rest[(end + 1)...]
             }
-            return segments
         }
     }
 
@@ -58,7 +62,12 @@ public struct HTTPRequest: Sendable {
         guard var query else { return [] }
         return query.withUTF8 { bytes in
             var items: [(name: String, value: String)] = []
-            for part in bytes.split(separator: UInt8(ascii: "&")) {
+            items.reserveCapacity(8)
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let part = rest[..<(rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex)]
+                rest = rest[part.endIndex...].dropFirst()
+                guard !part.isEmpty else { continue }
                 let end = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
                 guard
                     let name = PercentEncoding.decode(part[..<end]),

@@ -15,12 +15,13 @@ public enum LiveActivityPayload {
 
     /// Whether a push of this content is within `PayloadLimit.bytes` for sure, as can be seen without encoding it.
     public static func surelyFits(_ content: ActivityContent) -> Bool {
+        let json = content.contentState.count + (content.relevanceScore?.count ?? 0)
+        if content.alert == nil, content.start == nil { return PayloadLimit.surelyHolds(texts: [], json: json) }
         let texts = (content.alert?.title?.strings ?? []) + (content.alert?.body?.strings ?? [])
         return PayloadLimit.surelyHolds(
             texts: texts + [content.alert?.sound, content.start?.attributesType, content.start?.pushChannel],
             // Each argument of a localized text has quotation marks and a comma.
-            json: content.contentState.count + (content.relevanceScore?.count ?? 0)
-                + (content.start?.attributes.count ?? 0) + 3 * texts.count,
+            json: json + (content.start?.attributes.count ?? 0) + 3 * texts.count,
         )
     }
 }

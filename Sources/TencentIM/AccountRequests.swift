@@ -116,8 +116,8 @@ extension RequestFields {
 
     fileprivate func accountItems(_ name: String) throws(TencentError) -> [RequestFields] {
         var items: [RequestFields] = []
-        for (index, element) in try accountElements(name).enumerated() {
-            items.append(try RequestFields(element, path: "\(path(of: name))[\(index)]", code: .accountParameter))
+        for element in try accountElements(name) {
+            items.append(try RequestFields(element, code: .accountParameter))
         }
         return items
     }

@@ -6,6 +6,7 @@ import VerbatimJSON
 enum Answer {
     /// As Tencent's servers send them.
     private static let headers: [(name: String, value: String)] = [
+        ("Content-Type", "application/json"),
         ("Access-Control-Allow-Origin", "*"),
         ("Access-Control-Allow-Headers", "X-Requested-With"),
         ("Access-Control-Allow-Methods", "POST"),
@@ -38,8 +39,9 @@ enum Answer {
         _ warnings: [RequestWarning],
     ) -> HTTPResponse {
         make(.ok) { writer in
-            writer.member("MsgTime", time(of: acceptance))
-            writeNames(of: message, acceptance, to: &writer)
+            let time = time(of: acceptance)
+            writer.member("MsgTime", time)
+            writeNames(of: message, acceptance, time: time, to: &writer)
             write(warnings, to: &writer)
         }
     }
@@ -52,7 +54,7 @@ enum Answer {
     ) -> HTTPResponse {
         let failures = message.recipients.failures
         return make(failures.isEmpty ? .ok : .someError) { writer in
-            writeNames(of: message, acceptance, to: &writer)
+            writeNames(of: message, acceptance, time: time(of: acceptance), to: &writer)
             if !failures.isEmpty {
                 write(failures, to: &writer) { _, _ in }
             }
@@ -112,16 +114,23 @@ enum Answer {
         writer.member("ErrorCode", error?.code.rawValue ?? 0)
         write(&writer)
         writer.endObject()
-        let retryAfter = error?.retryAfter.map { [(name: "Retry-After", value: String($0))] } ?? []
-        var response = HTTPResponse.json(200, writer.bytes, headers: headers + retryAfter)
+        var response = HTTPResponse(status: 200, headers: headers, body: writer.bytes)
+        if let retryAfter = error?.retryAfter {
+            response.headers.append(("Retry-After", String(retryAfter)))
+        }
         response.outcomeCode = error?.code.rawValue ?? 0
         return response
     }
 
     /// MsgId: clients take it for opaque; the SDKs' own have this form.
-    private static func writeNames(of message: ChatMessage, _ acceptance: Acceptance, to writer: inout JSONWriter) {
+    private static func writeNames(
+        of message: ChatMessage,
+        _ acceptance: Acceptance,
+        time: Int64,
+        to writer: inout JSONWriter,
+    ) {
         writer.member("MsgKey", acceptance.messageKey)
-        writer.member("MsgId", "\(acceptance.message.id)-\(time(of: acceptance))-\(message.random)")
+        writer.member("MsgId", "\(acceptance.message.id)-\(time)-\(message.random)")
     }
 
     /// MsgTime, the one that MsgKey names.

@@ -54,10 +54,12 @@ extension ChatMessage {
             : ChatMessage.taskID("push", sdkAppID: sdkAppID, now: now, randomNumbers: &randomNumbers)
         content = (hasBody ? ["Condition", "MsgBody", "OfflinePushInfo"] : ["Condition", "OfflinePushInfo"])
             .map { fields[$0] }
+        let sendTime = try SendTime.read(in: fields, allowsExtensions: allowsExtensions, now: now, &warnings)
+        self.sendTime = sendTime
         push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
             try OfflinePushInfo(
                 decoding: value,
-                now: now,
+                now: max(now, sendTime ?? now),
                 countsOnBadge: hasBody,
                 allowsExtensions: allowsExtensions,
                 &warnings,

@@ -39,12 +39,15 @@ extension ChatMessage {
         body = try MessageBody(decoding: fields["MsgBody"])
         warnings = []
         lifetime = try ChatMessage.lifetime(in: fields, &warnings)
+        let sendTime = try SendTime.read(in: fields, allowsExtensions: allowsExtensions, now: now, &warnings)
+        self.sendTime = sendTime
         try ChatMessage.checkIgnoredFields(fields)
         content = ["MsgBody", "OfflinePushInfo", "CloudCustomData"].map { fields[$0] }
         push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
             try OfflinePushInfo(
                 decoding: value,
-                now: now,
+                // Its dates are of the time at which it is sent.
+                now: max(now, sendTime ?? now),
                 countsOnBadge: true,
                 allowsExtensions: allowsExtensions,
                 &warnings,

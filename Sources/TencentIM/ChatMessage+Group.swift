@@ -48,10 +48,12 @@ extension ChatMessage {
         warnings = []
         try ChatMessage.checkIgnoredGroupFields(fields)
         content = ["GroupId", "TopicId", "MsgBody", "OfflinePushInfo", "CloudCustomData"].map { fields[$0] }
+        let sendTime = try SendTime.read(in: fields, allowsExtensions: allowsExtensions, now: now, &warnings)
+        self.sendTime = sendTime
         push = try fields["OfflinePushInfo"].map { value throws(TencentError) in
             try OfflinePushInfo(
                 decoding: value,
-                now: now,
+                now: max(now, sendTime ?? now),
                 countsOnBadge: true,
                 allowsExtensions: allowsExtensions,
                 &warnings,

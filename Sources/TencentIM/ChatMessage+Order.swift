@@ -59,6 +59,9 @@ extension ChatMessage {
             for field in content {
                 input.add(field)
             }
+            if let sendTime {
+                input.add(sendTime)
+            }
         }
     }
 
@@ -115,15 +118,24 @@ extension ChatMessage {
     /// Warnings of the texts that are cut, in every language.
     private func cutTexts(of notification: NotificationContent) throws(TencentError) -> [RequestWarning] {
         var warnings: [RequestWarning] = []
-        for index in [nil] + notification.translations.indices.map(Optional.some) {
-            let variant = notification.translated(by: index)
-            guard variant.isSilent || !variant.isEmpty, try isCut(variant) else { continue }
-            let own = explicitText != nil ? "OfflinePushInfo.Desc" : body == nil ? "OfflinePushInfo.Title" : "MsgBody"
-            let field = index.map { "OfflinePushInfo.MultiLanguageContent[\($0)]" } ?? own
-            let message = "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes"
-            warnings.append(RequestWarning(field: field, code: .textCut, message: message))
+        try cutText(of: notification, nil, &warnings)
+        for index in notification.translations.indices {
+            try cutText(of: notification, index, &warnings)
         }
         return warnings
+    }
+
+    private func cutText(
+        of notification: NotificationContent,
+        _ translation: Int?,
+        _ warnings: inout [RequestWarning],
+    ) throws(TencentError) {
+        let variant = notification.translated(by: translation)
+        guard variant.isSilent || !variant.isEmpty, try isCut(variant) else { return }
+        let own = explicitText != nil ? "OfflinePushInfo.Desc" : body == nil ? "OfflinePushInfo.Title" : "MsgBody"
+        let field = translation.map { "OfflinePushInfo.MultiLanguageContent[\($0)]" } ?? own
+        let message = "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes"
+        warnings.append(RequestWarning(field: field, code: .textCut, message: message))
     }
 
     private func isCut(_ notification: NotificationContent) throws(TencentError) -> Bool {

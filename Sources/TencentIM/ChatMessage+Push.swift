@@ -42,9 +42,11 @@ extension ChatMessage {
             throw fields.fault("OfflinePushInfo", "missing", code: .offlinePushInfo)
         }
         warnings = []
+        let sendTime = try SendTime.read(in: fields, allowsExtensions: allowsExtensions, now: now, &warnings)
+        self.sendTime = sendTime
         push = try OfflinePushInfo(
             decoding: info,
-            now: now,
+            now: max(now, sendTime ?? now),
             countsOnBadge: false,
             allowsExtensions: allowsExtensions,
             &warnings,

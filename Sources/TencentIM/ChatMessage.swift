@@ -33,6 +33,8 @@ struct ChatMessage {
     var random: Int64
     /// When it was accepted, in seconds since 1970. The caller's own MsgTimeStamp counts for nothing.
     var time: Int64
+    /// SendTime, in seconds since 1970; nil: at once.
+    var sendTime: Int64?
     /// OnlineOnlyFlag.
     var isOnlineOnly: Bool
     /// MsgLifeTime in seconds, 0 to 604,800.

@@ -33,9 +33,8 @@ struct MessageBody: Equatable {
             throw TencentError(.messageBodyNotArray, path: "MsgBody", "must be an array")
         }
         elements = []
-        for (index, element) in value.elements.enumerated() {
-            let fields = try RequestFields(element, path: "MsgBody[\(index)]", code: .messageElement)
-            elements.append(try Element(decoding: fields))
+        for element in value.elements {
+            elements.append(try Element(decoding: RequestFields(element, code: .messageElement)))
         }
         guard !elements.isEmpty else {
             throw TencentError(.messageBody, path: "MsgBody", "must not be empty")
@@ -56,7 +55,7 @@ struct MessageBody: Equatable {
     /// The text for a notification whose sender named none: what the elements say, without anything between them.
     /// Tencent's message format names the placeholders; the ones for a video are our choice.
     func text(in language: Application.PlaceholderLanguage) -> String {
-        elements.map { $0.text(in: language) }.joined()
+        elements.reduce(into: "") { $0 += $1.text(in: language) }
     }
 }
 

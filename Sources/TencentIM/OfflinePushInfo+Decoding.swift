@@ -21,12 +21,7 @@ extension OfflinePushInfo {
         allowsExtensions: Bool = false,
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) {
-        let fields = try RequestFields(
-            value,
-            path: "OfflinePushInfo",
-            code: .offlinePushInfo,
-            acceptsNumericStrings: true,
-        )
+        let fields = try RequestFields(value, code: .offlinePushInfo, acceptsNumericStrings: true)
         isPushOff = try fields.flag("PushFlag")
         title = try fields.string("Title")
         text = try fields.string("Desc")

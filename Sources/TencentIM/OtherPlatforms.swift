@@ -7,6 +7,7 @@ enum OtherPlatforms {
     ///
     /// - Returns: a JSON object with the two, byte for byte; nil if neither is there.
     static func check(_ push: RequestFields, _ warnings: inout [RequestWarning]) throws(TencentError) -> [UInt8]? {
+        guard push["AndroidInfo"] != nil || push["HarmonyInfo"] != nil else { return nil }
         var writer = JSONWriter()
         writer.beginObject()
         if let android = try push.object("AndroidInfo") {
@@ -18,7 +19,7 @@ enum OtherPlatforms {
             writer.member("HarmonyInfo", raw: harmony.object.verbatim)
         }
         writer.endObject()
-        return push["AndroidInfo"] == nil && push["HarmonyInfo"] == nil ? nil : writer.bytes
+        return writer.bytes
     }
 
     private static func checkAndroid(

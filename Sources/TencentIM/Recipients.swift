@@ -38,13 +38,22 @@ struct Recipients: Equatable {
         case .pushAll, .messageAll:
             listed = []
         }
-        var seen = Set<[UInt8]>()
-        for account in listed where seen.insert(Array(account.utf8)).inserted {
-            if Account.isValid(account) {
-                accounts.append(account)
-            } else {
-                failures.append(Failure(account: account, code: .unknownRecipient))
+        if listed.count == 1 {
+            listed.forEach { add($0) }
+        } else {
+            // By bytes: Swift's `==` takes two accounts for one that only look the same.
+            var seen = Set<[UInt8]>()
+            for account in listed where seen.insert(Array(account.utf8)).inserted {
+                add(account)
             }
+        }
+    }
+
+    private mutating func add(_ account: String) {
+        if Account.isValid(account) {
+            accounts.append(account)
+        } else {
+            failures.append(Failure(account: account, code: .unknownRecipient))
         }
     }
 

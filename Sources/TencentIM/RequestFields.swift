@@ -6,8 +6,6 @@ import VerbatimJSON
 struct RequestFields {
     /// The object itself.
     let object: JSONValue
-    /// Names from the root to the object, with dots; empty for the root.
-    let path: String
     /// The code of a fault in it.
     let code: TencentError.Code
     /// Whether a string that holds an integer counts as that integer.
@@ -27,7 +25,6 @@ struct RequestFields {
             throw TencentError(.body, "Fail to Parse json data of body, Please check it (it must be an object)")
         }
         object = root
-        path = ""
         self.code = code
         acceptsNumericStrings = false
     }
@@ -35,15 +32,13 @@ struct RequestFields {
     /// - Throws: if `object` is no object.
     init(
         _ object: JSONValue,
-        path: String,
         code: TencentError.Code,
         acceptsNumericStrings: Bool = false,
     ) throws(TencentError) {
         guard object.kind == .object else {
-            throw TencentError(code, path: path, "must be an object")
+            throw TencentError(code, path: object.path, "must be an object")
         }
         self.object = object
-        self.path = path
         self.code = code
         self.acceptsNumericStrings = acceptsNumericStrings
     }
@@ -54,7 +49,8 @@ struct RequestFields {
 
     /// The path of a field of this object.
     func path(of name: String) -> String {
-        path.isEmpty ? name : path + "." + name
+        let path = object.path
+        return path.isEmpty ? name : path + "." + name
     }
 
     /// A fault of the field `name`.
@@ -101,12 +97,7 @@ struct RequestFields {
     /// An object, or nil if the field is absent.
     func object(_ name: String) throws(TencentError) -> RequestFields? {
         guard let value = object[name] else { return nil }
-        return try RequestFields(
-            value,
-            path: path(of: name),
-            code: code,
-            acceptsNumericStrings: acceptsNumericStrings,
-        )
+        return try RequestFields(value, code: code, acceptsNumericStrings: acceptsNumericStrings)
     }
 
     /// An array's elements, or nil if the field is absent.
@@ -116,28 +107,21 @@ struct RequestFields {
         return value.elements
     }
 
-    /// An array's elements as objects, each with its index in its path, or nil if the field is absent.
+    /// An array's elements as objects, or nil if the field is absent.
     func objects(_ name: String) throws(TencentError) -> [RequestFields]? {
         guard let elements = try array(name) else { return nil }
         var objects: [RequestFields] = []
         objects.reserveCapacity(elements.count)
-        for (index, element) in elements.enumerated() {
-            objects.append(
-                try RequestFields(
-                    element,
-                    path: "\(path(of: name))[\(index)]",
-                    code: code,
-                    acceptsNumericStrings: acceptsNumericStrings,
-                )
-            )
+        for element in elements {
+            objects.append(try RequestFields(element, code: code, acceptsNumericStrings: acceptsNumericStrings))
         }
         return objects
     }
 
     /// Checks that a field is an array of strings, if it is there.
     func checkStrings(_ name: String) throws(TencentError) {
-        for (index, element) in (try array(name) ?? []).enumerated() where element.kind != .string {
-            throw TencentError(code, path: "\(path(of: name))[\(index)]", "must be a string")
+        for element in try array(name) ?? [] where element.kind != .string {
+            throw TencentError(code, path: element.path, "must be a string")
         }
     }
 }

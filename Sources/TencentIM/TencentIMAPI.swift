@@ -104,7 +104,10 @@ public final class TencentIMAPI {
             application: application,
             nickname: try await nickname(for: message, application),
         )
-        if application.contentSchemas != nil {
+        let sendAt = message.sendTime.map { UnixTime(seconds: $0) }
+        // What waits is checked when it is sent.
+        let isDue = sendAt.map { $0 <= gateway.now() } ?? true
+        if application.contentSchemas != nil, isDue {
             let order = prepared.order
             let review = try await TencentError.translating { () async throws(GatewayUnavailable) in
                 try await gateway.review(order)
@@ -114,7 +117,12 @@ public final class TencentIMAPI {
             }
         }
         let acceptance = try await TencentError.translating { () async throws(GatewayUnavailable) in
-            try await gateway.accept(prepared.order, digest: prepared.digest)
+            guard let sendAt else { return try await gateway.accept(prepared.order, digest: prepared.digest) }
+            let planned = PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sendAt)
+            guard let acceptance = try await gateway.accept([planned]).first else {
+                throw GatewayUnavailable(.databaseRefused)
+            }
+            return acceptance
         }
         return switch form {
         case .single: Answer.sent(message, acceptance, prepared.warnings)

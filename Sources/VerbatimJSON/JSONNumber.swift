@@ -40,6 +40,21 @@ enum JSONNumber {
     ///
     /// Exact: never through a floating-point number. The text must have passed `scan` as a whole.
     static func integer(_ text: ArraySlice<UInt8>) -> Int64? {
+        plainInteger(text) ?? exactInteger(text)
+    }
+
+    /// The value of digits alone, as nearly every integer is written; nil for any other text, and for longer ones.
+    private static func plainInteger(_ text: ArraySlice<UInt8>) -> Int64? {
+        guard text.count <= 18 else { return nil }
+        var value: Int64 = 0
+        for byte in text {
+            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte else { return nil }
+            value = value * 10 + Int64(byte - UInt8(ascii: "0"))
+        }
+        return value
+    }
+
+    private static func exactInteger(_ text: ArraySlice<UInt8>) -> Int64? {
         let mantissa = text.prefix { $0 != UInt8(ascii: "e") && $0 != UInt8(ascii: "E") }
         let isNegative = mantissa.first == UInt8(ascii: "-")
         let digits = mantissa.filter { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }

@@ -20,6 +20,7 @@ struct JSONParser {
         guard self.bytes.count < Int(UInt32.max) else { throw JSONError(offset: 0, reason: .tooLong) }
         if self.bytes.starts(with: [0xEF, 0xBB, 0xBF]) { throw JSONError(offset: 0, reason: .byteOrderMark) }
         self.nodes.reserveCapacity(self.bytes.count / 8 + 1)
+        self.open.reserveCapacity(8)
         self.skipWhitespace()
         guard self.offset < self.bytes.count else { throw JSONError(offset: self.offset, reason: .empty) }
         repeat {

@@ -49,22 +49,28 @@ private struct CanonicalWriter {
     }
 
     private mutating func appendMembers(of object: Int, until end: Int) {
-        var names: [Int] = []
-        var (name, isSorted) = (object + 1, true)
+        var (name, count) = (object + 1, 0)
         while name < end {
-            if isSorted, let last = names.last {
-                isSorted = self.precedes(last, name)
-            }
-            names.append(name)
+            count += 1
             name = Int(self.nodes[name + 1].next)
         }
-        if !isSorted {
-            names.sort { self.precedes($0, $1) }
-        }
-        self.append(.object, names.count)
-        for name in names {
-            self.append(name)
-            self.append(name + 1)
+        self.append(.object, count)
+        // On the stack, unless they are many: every object of every message comes by here.
+        withUnsafeTemporaryAllocation(of: Int.self, capacity: count) { names in
+            var (name, isSorted) = (object + 1, true)
+            for position in 0..<count {
+                names.initializeElement(at: position, to: name)
+                isSorted = isSorted && (position == 0 || self.precedes(names[position - 1], name))
+                name = Int(self.nodes[name + 1].next)
+            }
+            if !isSorted {
+                var names = names
+                names.sort { self.precedes($0, $1) }
+            }
+            for name in names {
+                self.append(name)
+                self.append(name + 1)
+            }
         }
     }
 

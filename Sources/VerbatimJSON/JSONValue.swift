@@ -75,6 +75,7 @@ public struct JSONValue: Sendable {
         guard self.node.kind == .object else { return [] }
         let end = Int(self.node.next)
         var members: [(key: String, value: JSONValue)] = []
+        members.reserveCapacity((end - self.index) / 2)
         var name = self.index + 1
         while name < end {
             members.append((self.string(at: name), JSONValue(storage: self.storage, index: name + 1)))
@@ -94,6 +95,28 @@ public struct JSONValue: Sendable {
             element = Int(self.storage.nodes[element].next)
         }
         return elements
+    }
+
+    /// Where the value stands in its document: names from the root on, with dots, and positions in brackets, such as
+    /// `aps.alert.loc-args[0]`; empty for the root. Looked for, not kept: only a fault needs it.
+    public var path: String {
+        var path = ""
+        var parent = 0
+        while parent < self.index {
+            let isObject = self.storage.nodes[parent].kind == .object
+            var (child, position) = (parent + (isObject ? 2 : 1), 0)
+            while self.storage.nodes[child].next <= self.index {
+                child = Int(self.storage.nodes[child].next) + (isObject ? 1 : 0)
+                position += 1
+            }
+            if isObject {
+                path += (path.isEmpty ? "" : ".") + self.string(at: child - 1)
+            } else {
+                path += "[\(position)]"
+            }
+            parent = child
+        }
+        return path
     }
 
     // MARK: - Scalars

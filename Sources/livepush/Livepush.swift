@@ -13,6 +13,7 @@ struct Livepush {
             MasterKeyRotateCommand.self, RegistrationsImportCommand.self,
             SchemaImportCommand.self, SchemaAddCommand.self, SchemaListCommand.self, SchemaShowCommand.self,
             SchemaDiffCommand.self, SchemaRemoveCommand.self,
+            ScheduledListCommand.self, ScheduledShowCommand.self, ScheduledCancelCommand.self,
             UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
             PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
             ChannelCreateCommand.self, ChannelReadCommand.self, ChannelListCommand.self, ChannelDeleteCommand.self,

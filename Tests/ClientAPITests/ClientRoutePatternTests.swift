@@ -29,6 +29,7 @@ struct ClientRoutePatternTests {
             ("PUT", "/v1/start-tokens/Order", "/v1/start-tokens/{attributesType}"),
             ("DELETE", "/v1/start-tokens/Order", "/v1/start-tokens/{attributesType}"),
             ("GET", "/v1/messages/1_2_3", "/v1/messages/{MsgKey}"),
+            ("DELETE", "/v1/messages/1_2_3", "/v1/messages/{MsgKey}"),
             ("POST", "/v1/channels", "/v1/channels"), ("GET", "/v1/channels", "/v1/channels"),
             ("GET", "/v1/channels/a%2Fb=", "/v1/channels/{channelId}"),
             ("DELETE", "/v1/channels/a+b=", "/v1/channels/{channelId}"),

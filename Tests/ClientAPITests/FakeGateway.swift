@@ -43,6 +43,10 @@ final class FakeGateway: MessageGateway {
 
     func hasSegment(_ name: String, in sdkAppID: Int64) -> Bool { false }
 
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        throw GatewayUnavailable(.overloaded)
+    }
+
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
         throw GatewayUnavailable(.overloaded)
     }

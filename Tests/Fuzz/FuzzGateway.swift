@@ -36,6 +36,14 @@ final class FuzzGateway: MessageGateway {
 
     func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool { true }
 
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        var acceptances: [Acceptance] = []
+        for order in orders {
+            acceptances.append(try await accept(order.order, digest: order.digest))
+        }
+        return acceptances
+    }
+
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? { nil }
 
     func importAccounts(_ profiles: [AccountProfile], in sdkAppID: Int64) async throws(GatewayUnavailable) {}

@@ -50,7 +50,7 @@ struct AlarmBookTests {
     @Test("what is over is written as ended, also where the alarm itself is not remembered any more")
     mutating func ended() {
         let place = TokenFailureBoard.Place(sdkAppID: 1, bundleID: "com.example.app", environment: .production)
-        let alarm = Alarm.massTokenFailure(in: place, businessID: 1)
+        let alarm = Alarm.massTokenFailure(of: 20, in: place, businessID: 1)
         #expect(alarm.key.subject == "com.example.app/production")
         book.raise(alarm)
         #expect(writes(at: 0) == ["mass_token_failure 1"])

@@ -27,7 +27,7 @@ struct ProviderTokenDecisionTests {
                 )
             },
         )
-        return ProviderTokenDecision(on: stored, for: request)
+        return ProviderTokenDecision(on: stored, for: request, ProviderTokenRules())
     }
 
     private func isUsed(_ decision: ProviderTokenDecision) -> Bool {
@@ -37,7 +37,7 @@ struct ProviderTokenDecisionTests {
     @Test("Nothing stored: one is made")
     func nothingStored() throws {
         let request = ProviderTokenRequest(key: try Fixture.key(), environment: .sandbox)
-        #expect(ProviderTokenDecision(on: nil, for: request) == .mint)
+        #expect(ProviderTokenDecision(on: nil, for: request, ProviderTokenRules()) == .mint)
     }
 
     @Test("C4: the stored one serves until it is 50 minutes old", arguments: [0, 19, 49, 50, 61, -60] as [Int64])

@@ -64,8 +64,7 @@ final class StoreDatabase {
             "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql", "0009_token_hygiene.sql",
             "0010_provider_tokens.sql", "0011_pacing.sql", "0012_suspects.sql", "0013_claim_answer.sql",
             "0014_waiting_alerts.sql", "0015_content_schema.sql", "0016_start_tokens.sql", "0017_channels.sql",
-            "0018_fan_out.sql",
-            "plain_reason.sql",
+            "0018_fan_out.sql", "0019_schedule.sql", "plain_reason.sql",
         ]
         let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
         try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)
@@ -77,7 +76,7 @@ final class StoreDatabase {
         DELETE FROM certificate; DELETE FROM account; DELETE FROM device; DELETE FROM live_activity;
         DELETE FROM start_token; DELETE FROM activity_start;
         DELETE FROM pending; DELETE FROM delivery; DELETE FROM message; DELETE FROM instance;
-        DELETE FROM recent_request; DELETE FROM fan_out; DELETE FROM segment;
+        DELETE FROM recent_request; DELETE FROM fan_out; DELETE FROM segment; DELETE FROM scheduled_message;
         DELETE FROM alarm; DELETE FROM provider_token; DELETE FROM content_schema;
         """
 

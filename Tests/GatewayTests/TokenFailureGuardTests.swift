@@ -33,6 +33,22 @@ struct TokenFailureGuardTests {
         }
     }
 
+    @Test("C43: how many, how soon and for how long can be told")
+    func ownRules() throws {
+        var rules = TokenFailureRules()
+        (rules.failures, rules.window, rules.rest, rules.proof) = (3, .seconds(10), .seconds(60), .seconds(5))
+        var course = Course(guarding: TokenFailureGuard(rules))
+        try course.succeed(100..<101)
+        #expect(course.guarding.isProven(at: Self.start + .seconds(4)))
+        #expect(!course.guarding.isProven(at: Self.start + .seconds(5)))
+        try course.fail(0..<3, from: 10, over: 20)
+        #expect(!course.guarding.isUp)
+        try course.fail(3..<6, from: 40, over: 10)
+        #expect(course.guarding.isUp)
+        try course.fail(6..<7, from: 110)
+        #expect(!course.guarding.isUp)
+    }
+
     @Test(
         "C43: so many different tokens in so short a time put it up",
         arguments: [

@@ -17,6 +17,8 @@ final class InMemoryGateway: MessageGateway {
     var orders: [PushOrder] = []
     /// Segments with somebody in them.
     var segments: Set<String> = ["team"]
+    /// Those of them that came with a time, or together.
+    var planned: [PlannedOrder] = []
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
     /// What is registered for the activity, as far as a schema asks.
@@ -62,6 +64,15 @@ final class InMemoryGateway: MessageGateway {
     func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
         try checkAvailable()
         return segments.contains(name)
+    }
+
+    func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        planned += orders
+        var acceptances: [Acceptance] = []
+        for order in orders {
+            acceptances.append(try await accept(order.order, digest: order.digest))
+        }
+        return acceptances
     }
 
     func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {

@@ -89,4 +89,16 @@ struct JSONValueTests {
         let value = try self.root(#"{"a":["b"]}"#)["a"]
         #expect(value?.elements.first?.string == "b")
     }
+
+    @Test("A value knows the way to it from the root, through siblings that hold others")
+    func path() throws {
+        let root = try self.root(#"{"x":{"y":[1,{"z":2}]},"a":[[],{"b\u0063":{"d":[{},[0,true]]}}],"e":null}"#)
+        #expect(root.path == "")
+        #expect(root["x"]?.path == "x")
+        #expect(root["x"]?["y"]?.elements.last?["z"]?.path == "x.y[1].z")
+        #expect(root["a"]?.elements.first?.path == "a[0]")
+        #expect(root["a"]?.elements.last?["bc"]?["d"]?.elements.last?.elements.last?.path == "a[1].bc.d[1][1]")
+        #expect(root["e"]?.path == "e")
+        #expect(try self.root("[[1],[2,3]]").elements.last?.elements.last?.path == "[1][1]")
+    }
 }

@@ -65,6 +65,26 @@ extension EndToEndTests {
             }
         }
 
+        @Test("C4: a token that reaches --provider-token-age gives way to one other, and requests go on meanwhile")
+        func replacedWhenOldEnough() throws {
+            let flags = ["--provider-token-age", "2", "--provider-token-pause", "1"]
+            try GatewayUnderTest.run(flags: flags) { gateway in
+                try gateway.register()
+                var sent = 0
+                let isReplaced = try eventually {
+                    sent += 1
+                    try gateway.send {
+                        $0.contentState = #"{"step":\#(sent)}"#
+                        $0.laID = nil
+                    }
+                    return try authorizations(gateway).count == 2
+                }
+                #expect(isReplaced)
+                try gateway.expectSQL("SELECT count(*) FROM delivery WHERE outcome = 'accepted_by_apns'", "\(sent)")
+                #expect(try gateway.sql("SELECT count(*) FROM provider_token") == "1")
+            }
+        }
+
         @Test("C11, C15: a refused key costs two requests for ten messages on two lanes, and its queue waits")
         func refusedKey() throws {
             try GatewayUnderTest.run(flags: ["--lanes", "2", "--heartbeat-interval", "0.2"]) { gateway in

@@ -11,7 +11,9 @@ extension EndToEndTests {
             let database = try MigratedDatabase()
             for statement in [
                 "SELECT secret_key_sealed FROM app", "SELECT private_key_sealed FROM certificate",
-                "SELECT content FROM pending", "SELECT progress FROM pending", "SELECT * FROM pending",
+                "SELECT content FROM scheduled_message", "DELETE FROM scheduled_message",
+                "SELECT cancel_scheduled(1, 'a', 'b')", "SELECT content FROM pending", "SELECT progress FROM pending",
+                "SELECT * FROM pending",
                 "SELECT token FROM device", "SELECT token FROM live_activity", "SELECT content_hash FROM device",
                 "SELECT nickname FROM account", "SELECT face_url FROM account",
                 "SELECT 1 FROM device WHERE token IS NULL", "SELECT device FROM device", "TABLE live_activity",
@@ -68,7 +70,7 @@ extension EndToEndTests {
                     account.face_url account.nickname activity_start.alert app.secret_key_sealed certificate.private_key_sealed \
                     device.content_hash device.token live_activity.content_hash live_activity.last_state live_activity.token \
                     pending.content pending.progress provider_token.token_sealed recent_request.digest \
-                    registration_import.digest start_token.content_hash start_token.token waiting_alert.content
+                    registration_import.digest scheduled_message.content scheduled_message.digest start_token.content_hash start_token.token waiting_alert.content
                     """
             )
             let writable = try database.sql(

@@ -19,6 +19,8 @@ struct TestMessage {
     var pushMembers: String?
     var apnsMembers: String?
     var sender: String?
+    /// SendTime in seconds since 1970.
+    var sendTime: Int64?
     /// MsgLifeTime in seconds.
     var lifetime: Int64?
     var random = UInt32.random(in: 1 ... .max)
@@ -43,6 +45,7 @@ struct TestMessage {
         }
         writer.member("MsgRandom", random)
         writer.member("MsgLifeTime", lifetime)
+        writer.member("SendTime", sendTime)
         writer.member("MsgBody", raw: Array(#"[{"MsgType":"TIMCustomElem","MsgContent":{"Data":"x"}}]"#.utf8))
         writer.key("OfflinePushInfo")
         writer.beginObject()

@@ -1,4 +1,5 @@
 public import APNs
+import LiveActivity
 
 /// A signing key with the bundle and the environments it is for: what a businessId means.
 public struct Certificate: Sendable, Equatable {
@@ -13,6 +14,8 @@ public struct Certificate: Sendable, Equatable {
     public let businessID: Int64
     /// Bundle id of the iOS app.
     public let bundleID: String
+    /// The `apns-topic` of the app's Live Activities, made once rather than for each push.
+    let liveActivityTopic: String
     /// The `.p8` key.
     public let key: APNsSigningKey
     /// The environments of its tokens.
@@ -22,6 +25,7 @@ public struct Certificate: Sendable, Equatable {
     public init(businessID: Int64, bundleID: String, key: APNsSigningKey, scope: Scope) {
         self.businessID = businessID
         self.bundleID = bundleID
+        self.liveActivityTopic = PushTopic.liveActivity(bundleID: bundleID)
         self.key = key
         self.scope = scope
     }

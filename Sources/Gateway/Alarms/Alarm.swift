@@ -142,7 +142,11 @@ extension Alarm {
     }
 
     /// So many tokens fail that the configuration must be wrong.
-    static func massTokenFailure(in place: TokenFailureBoard.Place, businessID: Int64) -> Alarm {
+    static func massTokenFailure(
+        of failures: Int,
+        in place: TokenFailureBoard.Place,
+        businessID: Int64,
+    ) -> Alarm {
         Alarm(
             key: Key(
                 kind: .massTokenFailure,
@@ -151,7 +155,7 @@ extension Alarm {
             ),
             businessID: businessID,
             environment: place.environment,
-            detail: "\(TokenFailureGuard.failures) or more different tokens of \(place.bundleID) failed with "
+            detail: "\(failures) or more different tokens of \(place.bundleID) failed with "
                 + "BadDeviceToken in \(place.environment.rawValue), and hardly a push was accepted",
         )
     }

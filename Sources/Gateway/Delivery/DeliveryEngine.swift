@@ -333,8 +333,9 @@ final class DeliveryEngine {
             sentAt: sentAt,
             at: now,
         )
+        let failures = instance.tokenFailures.rules.failures
         for place in judgement.guarded {
-            instance.alarms.raise(.massTokenFailure(in: place, businessID: certificate.businessID))
+            instance.alarms.raise(.massTokenFailure(of: failures, in: place, businessID: certificate.businessID))
         }
         for place in judgement.newlyGuarded {
             logger.error("APNs knows hardly any token of the app; its pushes wait", logFields(of: place))
@@ -350,7 +351,13 @@ final class DeliveryEngine {
             environment: attempt.destination.environment,
         )
         if instance.tokenFailures.succeeded(attempt.token, in: place, at: .now) {
-            instance.alarms.end(.massTokenFailure(in: place, businessID: certificate.businessID))
+            instance.alarms.end(
+                .massTokenFailure(
+                    of: instance.tokenFailures.rules.failures,
+                    in: place,
+                    businessID: certificate.businessID
+                )
+            )
             logger.info("APNs knows tokens of the app again", logFields(of: place))
         }
     }

@@ -19,6 +19,9 @@ public struct ClaimedActivity: Sendable, Equatable {
         case quarantined
         /// Ended earlier, or its 8 (update) or 12 (end) hours are over.
         case notLive = "not_live"
+
+        /// Whether the activity is on a phone's screen, as far as is known, and its token is trusted.
+        var isOfLiveToken: Bool { self != .notLive && self != .quarantined }
     }
 
     /// What the claim decided.

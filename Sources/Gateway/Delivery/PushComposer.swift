@@ -26,13 +26,13 @@ struct PushComposer {
 
     /// The request for an attempt, or nil if its payload exceeds 4096 bytes.
     mutating func request(for attempt: PushAttempt, to account: String, at now: UnixTime) -> APNsRequest? {
-        let bundleID = attempt.destination.certificate.bundleID
+        let certificate = attempt.destination.certificate
         let isActivity = attempt.isActivity
         let payload = isActivity ? activityPayload(attempt, now) : notificationPayload(attempt)
         guard let payload else { return nil }
         return APNsRequest(
             deviceToken: attempt.token.hexadecimal,
-            topic: isActivity ? PushTopic.liveActivity(bundleID: bundleID) : PushTopic.alert(bundleID: bundleID),
+            topic: isActivity ? certificate.liveActivityTopic : PushTopic.alert(bundleID: certificate.bundleID),
             pushType: isActivity ? .liveActivity : message.order.notification.isSilent ? .background : .alert,
             priority: attempt.priority,
             expiration: attempt.expiration,

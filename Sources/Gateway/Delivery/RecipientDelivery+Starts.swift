@@ -65,7 +65,8 @@ extension RecipientDelivery {
             }
             let index = target(start)
             switch start.verdict {
-            case .claimed: attempts.append(contentsOf: begin(index, start, message, schedule, now))
+            case .claimed:
+                if let attempt = begin(index, start, message, schedule, now) { attempts.append(attempt) }
             case .underWay:
                 progress.targets[index].reason = "start_under_way"
                 progress.targets[index].state = .waiting(
@@ -163,19 +164,19 @@ extension RecipientDelivery {
         _ message: MessageUnderWay,
         _ schedule: RetrySchedule,
         _ now: UnixTime,
-    ) -> [PushAttempt] {
-        guard let instruction = message.order.activity, let push = start.push else { return [] }
+    ) -> PushAttempt? {
+        guard let instruction = message.order.activity, let push = start.push else { return nil }
         progress.targets[index].reason = "start_token_registered"
         if let system = push.system, system < .pushToStart {
             settle(index, as: .refused, reason: RecipientDelivery.startNotSupported)
             correctStart(of: start.installation)
-            return []
+            return nil
         }
         if let misfit = push.checkedContent?.misfit {
             progress.targets[index].statusReason = misfit
             settle(index, as: .refused)
             correctStart(of: start.installation)
-            return []
+            return nil
         }
         let (priority, reason) = ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: false)
         progress.targets[index].priorityReason = reason

@@ -52,10 +52,10 @@ extension RecipientDelivery {
     }
 
     /// Settles what waited for registrations that went away meanwhile.
-    mutating func cancelGone(_ kind: DeliveryTarget.Kind, except installations: [String]) {
+    mutating func cancelGone(_ kind: DeliveryTarget.Kind, except isRegistered: (String) -> Bool) {
         for index in progress.targets.indices where progress.targets[index].kind == kind {
             guard case .waiting = progress.targets[index].state else { continue }
-            guard !installations.contains(progress.targets[index].installation) else { continue }
+            guard !isRegistered(progress.targets[index].installation) else { continue }
             settle(index, as: .cancelled, reason: "registration_gone")
         }
     }
@@ -66,8 +66,8 @@ extension RecipientDelivery {
         _ message: MessageUnderWay,
         _ schedule: RetrySchedule,
         _ now: UnixTime,
-    ) -> [PushAttempt] {
-        guard let instruction = message.order.activity else { return [] }
+    ) -> PushAttempt? {
+        guard let instruction = message.order.activity else { return nil }
         let ownAlert = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
         let waitingAlert = ownAlert == nil ? registration.waitingAlert : nil
         let (priority, reason) =
@@ -79,7 +79,7 @@ extension RecipientDelivery {
         let event: ActivityEvent = instruction.content.event == .end ? .end : .update
         let end = min(message.deadline, message.endOfLife(startedAt: registration.startedAt, event: event))
         let token = TokenToTry(registration)
-        let attempts = begin(index, token, message, schedule, now) {
+        let attempt = begin(index, token, message, schedule, now) {
             PushAttempt(
                 target: index,
                 installation: registration.installation,
@@ -94,10 +94,10 @@ extension RecipientDelivery {
                 alertMessageID: ownAlert == nil ? waitingAlert?.messageID : message.receipt.id,
             )
         }
-        if attempts.isEmpty {
+        if attempt == nil {
             correctState(of: registration.installation, message)
         }
-        return attempts
+        return attempt
     }
 
     mutating func begin(
@@ -107,7 +107,7 @@ extension RecipientDelivery {
         _ message: MessageUnderWay,
         _ schedule: RetrySchedule,
         _ now: UnixTime,
-    ) -> [PushAttempt] {
+    ) -> PushAttempt? {
         let isSilent = message.order.notification.isSilent
         progress.targets[index].priorityReason = isSilent ? "background" : "notification"
         // A retry shows the number of the first attempt, whatever was counted since.
@@ -137,20 +137,23 @@ extension RecipientDelivery {
         _ schedule: RetrySchedule,
         _ now: UnixTime,
         attempt: (PushDestination) -> PushAttempt,
-    ) -> [PushAttempt] {
+    ) -> PushAttempt? {
         let candidates = PushDestination.candidates(
             businessID: token.businessID,
             known: token.environment,
             in: message.certificates,
         )
+        var destinations = candidates
         // One that refused the token for good is not asked again while the other has not answered.
-        let open = candidates.filter { $0.environment != progress.targets[index].refusedIn }
-        let destinations = open.isEmpty ? candidates : open
+        if let refused = progress.targets[index].refusedIn {
+            let open = candidates.filter { $0.environment != refused }
+            destinations = open.isEmpty ? candidates : open
+        }
         guard let first = destinations.first else {
             // Neither the message's fault nor the phone's: it waits for `livepush certificate add` or its deadline.
             progress.targets[index].statusReason = "certificate_missing"
             progress.targets[index].state = .waiting(until: now + schedule.holdDelay, reason: "certificate_missing")
-            return []
+            return nil
         }
         let attempt = attempt(first)
         underWay[index] = UnderWay(
@@ -161,7 +164,7 @@ extension RecipientDelivery {
             knownEnvironment: token.environment,
             hasBadDays: token.hasBadDays,
         )
-        return [attempt]
+        return attempt
     }
 
     mutating func record(

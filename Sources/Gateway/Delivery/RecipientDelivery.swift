@@ -80,9 +80,7 @@ struct RecipientDelivery: Sendable {
         at now: UnixTime,
     ) -> Action {
         var attempts: [PushAttempt] = []
-        let found = found.filter { $0.verdict != .notLive }
-        let live = found.filter { $0.verdict != .quarantined }
-        for registration in live {
+        for registration in found where registration.verdict.isOfLiveToken {
             takeUpWait(on: registration.installation)
             guard let index = target(.activity, registration.installation, registration.token, at: now) else {
                 // Claimed only for another phone's sake: the state did not go there again.
@@ -104,14 +102,16 @@ struct RecipientDelivery: Sendable {
                     settle(index, as: .refused)
                     correctState(of: registration.installation, message)
                 } else {
-                    attempts.append(contentsOf: begin(index, registration, message, schedule, now))
+                    if let attempt = begin(index, registration, message, schedule, now) { attempts.append(attempt) }
                 }
             case .notLive, .quarantined: break
             }
         }
-        cancelGone(.activity, except: live.map(\.installation))
+        cancelGone(.activity) { installation in
+            found.contains { $0.verdict.isOfLiveToken && $0.installation == installation }
+        }
         guard attempts.isEmpty else { return .push(attempts) }
-        if !found.isEmpty {
+        if found.contains(where: { $0.verdict != .notLive }) {
             missing = "activity_token_quarantined"
         }
         return resolve(of: message, at: now)
@@ -133,7 +133,7 @@ struct RecipientDelivery: Sendable {
                 settle(index, as: .nothingToSend, reason: "token_quarantined")
             } else if notification.isSilent {
                 // Nobody sees it, so neither the permission to notify nor an app in front is in its way.
-                attempts.append(contentsOf: begin(index, device, nil, message, schedule, now))
+                if let attempt = begin(index, device, nil, message, schedule, now) { attempts.append(attempt) }
             } else if device.deniesNotifications {
                 settle(index, as: .nothingToSend, reason: "permission_denied")
             } else if let until = device.foregroundUntil, now < until {
@@ -141,10 +141,10 @@ struct RecipientDelivery: Sendable {
             } else if notification.translated(by: translation).isEmpty {
                 settle(index, as: .nothingToSend, reason: "no_text")
             } else {
-                attempts.append(contentsOf: begin(index, device, translation, message, schedule, now))
+                if let attempt = begin(index, device, translation, message, schedule, now) { attempts.append(attempt) }
             }
         }
-        cancelGone(.device, except: found.map(\.installation))
+        cancelGone(.device) { installation in found.contains { $0.installation == installation } }
         return attempts.isEmpty ? resolve(of: message, at: now) : .push(attempts)
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 /// This process among the gateways of one database: its id, whether it may send, and PostgreSQL's clock. One for the
 /// process, shared by its lanes; one of them keeps it alive.
 public final class GatewayInstance: Sendable {
-    /// Intervals of heartbeat and takeover.
+    /// Intervals of heartbeat and takeover, and what all lanes judge together.
     public struct Configuration: Sendable {
         /// Time between heartbeats.
         public var heartbeatInterval: Duration = .seconds(2)
@@ -15,6 +15,8 @@ public final class GatewayInstance: Sendable {
         public var takeoverAfter: Duration = .seconds(25)
         /// How long this process may go without a heartbeat before it stops sending and drops its work.
         public var sendStopAfter: Duration = .seconds(10)
+        /// When failing tokens are taken for a wrong configuration.
+        public var tokenFailures = TokenFailureRules()
 
         /// The defaults.
         public init() {}
@@ -37,7 +39,7 @@ public final class GatewayInstance: Sendable {
     /// What this process noticed that a person must act on.
     public let alarms = AlarmBoard()
     /// Where so many tokens fail that the configuration must be wrong.
-    let tokenFailures = TokenFailureBoard()
+    let tokenFailures: TokenFailureBoard
     /// What APNs refuses, for all lanes.
     let circuits = ConfigurationCircuits()
     /// For people: host name and process id.
@@ -48,6 +50,7 @@ public final class GatewayInstance: Sendable {
     /// - Parameter host: for people: host name and process id.
     public init(configuration: Configuration, host: String, logger: Logger) {
         self.configuration = configuration
+        self.tokenFailures = TokenFailureBoard(configuration.tokenFailures)
         self.host = host
         self.logger = logger
         let liveness = InstanceLiveness(
@@ -137,13 +140,14 @@ public final class GatewayInstance: Sendable {
         scheduled: Bool,
     ) async throws(PostgresError) {
         let due = try await queue.backlog(upTo: limit)
-        let scheduled = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        let retries = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        let schedule = scheduled ? try await queue.schedule(upTo: limit) : nil
         state.withLock { state in
-            let known = state.queue?.scheduled
             state.queue = QueueDepth(
                 due: due.rows,
                 oldestMicroseconds: due.oldestMicroseconds,
-                scheduled: scheduled ?? known,
+                scheduled: retries ?? state.queue?.scheduled,
+                schedule: schedule ?? state.queue?.schedule,
             )
         }
     }

@@ -45,15 +45,17 @@ public final class InstanceKeeper {
             on: loop,
             logger: logger,
             statementTimeout: configuration.instance.sendStopAfter,
+            connectTimeout: configuration.database.connectTimeout,
             applicationName: "livepush heartbeat",
         )
-        // Two: the work of a dead instance does not wait for maintenance, which may take minutes.
+        // Three: neither the work of a dead instance nor the schedule waits for maintenance, which may take minutes.
         self.pool = PostgresPool(
             url: configuration.databaseURL,
-            connections: 2,
+            connections: 3,
             on: loop,
             logger: logger,
-            statementTimeout: .seconds(300),
+            statementTimeout: configuration.database.maintenanceTimeout,
+            connectTimeout: configuration.database.connectTimeout,
             applicationName: "livepush keeper",
         )
         self.queue = DeliveryStore(pool: pool)
@@ -78,6 +80,10 @@ public final class InstanceKeeper {
         Task {
             _ = isolation
             await self.takeOver()
+        }
+        Task {
+            _ = isolation
+            await self.releaseScheduled()
         }
         Task {
             _ = isolation
@@ -186,6 +192,17 @@ public final class InstanceKeeper {
                     logger.warning("took over a dead instance", ["instance": .integer(id), "rows": .integer(rows)])
                 }
             }
+        }
+    }
+
+    /// Every gateway does: whoever comes first takes a message, and none depends on another.
+    private func releaseScheduled() async {
+        let step: Int64 = 500
+        while !isClosed {
+            await attempt("schedule not looked at") { () throws(PostgresError) in
+                while !isClosed, try await store.releaseScheduled(limit: step) == step {}
+            }
+            try? await Task.sleep(for: .seconds(1))
         }
     }
 

@@ -18,6 +18,14 @@ public struct InstanceMetrics: Sendable {
         "livepush_queue_oldest_seconds",
         help: "How long the oldest due row has waited for a gateway, 0 if there is none.",
     )
+    private var scheduled = Gauge<NoLabels>(
+        "livepush_scheduled_messages",
+        help: "Messages that wait for their time, up to the backlog limit.",
+    )
+    private var late = Gauge<NoLabels>(
+        "livepush_schedule_late_seconds",
+        help: "For how long the time of the earliest of them has passed, 0 if it has not.",
+    )
     private let counts: InstanceCounts
 
     /// - Parameter queue: nil while it is not known: before the first look, and while PostgreSQL is away.
@@ -34,6 +42,9 @@ public struct InstanceMetrics: Sendable {
             rows.set(Double(scheduled.values.reduce(0, +)), StateLabel(state: "scheduled"))
         }
         oldest.set(Double(queue.oldestMicroseconds) * 1e-6)
+        guard let schedule = queue.schedule else { return }
+        scheduled.set(Double(schedule.messages))
+        late.set(Double(schedule.lateMicroseconds) * 1e-6)
     }
 
     /// Writes all of it.
@@ -41,6 +52,8 @@ public struct InstanceMetrics: Sendable {
         page.write(alive)
         page.write(rows)
         page.write(oldest)
+        page.write(scheduled)
+        page.write(late)
         page.write(counts.takeovers)
         page.write(counts.registrations)
     }
@@ -66,4 +79,12 @@ struct QueueDepth: Sendable, Equatable {
     var oldestMicroseconds: Int64 = 0
     /// Rows of each app that are due later; nil before they were counted.
     var scheduled: [Int64: Int64]?
+    /// Messages that wait for their time; nil before they were counted.
+    var schedule: Schedule?
+
+    /// How many messages wait for their time, and for how long that of the earliest has passed.
+    struct Schedule: Sendable, Equatable {
+        var messages: Int64 = 0
+        var lateMicroseconds: Int64 = 0
+    }
 }

@@ -1,9 +1,26 @@
 public import APNs
 
+/// How long PostgreSQL may take.
+public struct DatabaseTimeouts: Sendable {
+    /// To connect and log in.
+    public var connectTimeout: Duration = .seconds(10)
+    /// For a statement of a lane, before PostgreSQL cancels it.
+    public var statementTimeout: Duration = .seconds(30)
+    /// For a statement of maintenance or takeover.
+    public var maintenanceTimeout: Duration = .seconds(300)
+    /// How long a request waits for a connection where none is open, before the caller is told to try again.
+    public var connectionWait: Duration = .milliseconds(500)
+
+    /// The defaults.
+    public init() {}
+}
+
 /// Limits and intervals of a gateway process.
 public struct GatewayConfiguration: Sendable {
     /// PostgreSQL, as a URL or a list of `key=value`.
     public var databaseURL: String
+    /// How patient a gateway is with PostgreSQL.
+    public var database = DatabaseTimeouts()
     /// APNs hosts and deadlines.
     public var apns: APNsConfiguration
     /// Heartbeat and takeover.

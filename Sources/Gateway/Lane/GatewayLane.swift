@@ -45,6 +45,9 @@ public final class GatewayLane {
             connections: configuration.connectionsPerLane,
             on: loop,
             logger: logger,
+            statementTimeout: configuration.database.statementTimeout,
+            connectTimeout: configuration.database.connectTimeout,
+            connectionWait: configuration.database.connectionWait,
         )
         let store = DeliveryStore(pool: pool)
         self.client = try APNsClient(
@@ -61,7 +64,12 @@ public final class GatewayLane {
             directory: directory,
             logger: logger,
         )
-        self.tokenStore = ProviderTokenStore(pool: pool, seal: directory.seal, host: instance.host)
+        self.tokenStore = ProviderTokenStore(
+            pool: pool,
+            seal: directory.seal,
+            host: instance.host,
+            rules: configuration.apns.providerTokens,
+        )
         self.engine = DeliveryEngine(
             store: store,
             client: client,

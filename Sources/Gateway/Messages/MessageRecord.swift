@@ -10,6 +10,8 @@ public struct MessageRecord: Sendable, Equatable {
     public var laID: String?
     /// `update` or `end`; nil: a plain notification.
     public var event: String?
+    /// Its time, while it waits for it, and where it was cancelled before; nil: it was sent.
+    public var schedule: ScheduleRecord?
     /// What became of it: of each recipient one for each target, or one that says why there is none.
     ///
     /// Of a message to an audience the first ``mostOfAudience``, by account.
@@ -53,6 +55,16 @@ public struct FanOutRecord: Sendable, Equatable {
             && left.startedAt == right.startedAt && left.finishedAt == right.finishedAt
             && left.outcomes.elementsEqual(right.outcomes, by: ==)
     }
+}
+
+/// Where a message stands that was to be sent later.
+public struct ScheduleRecord: Sendable, Equatable {
+    /// When it is, or was, to be sent.
+    public var sendAt: UnixTime
+    /// When it was cancelled; nil: it waits.
+    public var cancelledAt: UnixTime?
+    /// Who cancelled it: an administrator's account, or what did.
+    public var cancelledBy: String?
 }
 
 /// What became of one message at one target of one recipient, or where it stands.

@@ -1,7 +1,7 @@
 public import Logging
 public import PostgresClient
 
-/// What became of messages, for whoever sent them and has no SQL. Reads only.
+/// What became of messages, for whoever sent them and has no SQL.
 ///
 /// One object per lane, used on that lane's thread.
 public final class MessageRecordStore {
@@ -30,6 +30,28 @@ public final class MessageRecordStore {
         }
     }
 
+    /// Cancels the messages of an app that wait for their time under this key, and erases their content.
+    ///
+    /// - Parameter canceller: who does, as it is written down.
+    /// - Returns: how many there were; 0 where they are sent, or were cancelled before.
+    public func cancel(
+        messagesWithKey key: String,
+        in sdkAppID: Int64,
+        by canceller: String,
+    ) async throws(GatewayUnavailable) -> Int64 {
+        do throws(PostgresError) {
+            let result = try await pool.run(
+                PostgresStatement(
+                    "SELECT cancel_scheduled($1::bigint, $2::text, $3::text)",
+                    [.integer(sdkAppID), .text(key), .text(canceller)],
+                )
+            )
+            return try result.rows.first?.integer(0) ?? 0
+        } catch {
+            throw GatewayUnavailable(error, logger: logger)
+        }
+    }
+
     private struct Found {
         var id: Int64
         var record: MessageRecord
@@ -39,15 +61,21 @@ public final class MessageRecordStore {
         let result = try await pool.run(
             PostgresStatement(
                 """
-                SELECT id, accepted_at, sender, endpoint, la_id, event FROM message
-                WHERE sdk_app_id = $1::bigint AND msg_key = $2::text ORDER BY id DESC LIMIT $3::bigint
+                SELECT id, accepted_at, sender, endpoint, la_id, event, NULL::timestamptz, NULL::timestamptz, NULL::text,
+                    NULL::text[], NULL::text[]
+                FROM message WHERE sdk_app_id = $1::bigint AND msg_key = $2::text
+                UNION ALL
+                SELECT id, accepted_at, sender, endpoint, la_id, event, send_at, cancelled_at, cancelled_by, recipients,
+                    erased_accounts
+                FROM scheduled_message WHERE sdk_app_id = $1::bigint AND msg_key = $2::text
+                ORDER BY id DESC LIMIT $3::bigint
                 """,
                 [.integer(sdkAppID), .text(key), .integer(MessageRecordStore.mostMessages)],
             )
         )
         var found: [Found] = []
         for row in result.rows {
-            let record = MessageRecord(
+            var record = MessageRecord(
                 acceptedAt: UnixTime(microseconds: try row.timestampMicroseconds(1)),
                 sender: try row.text(2),
                 endpoint: try row.text(3),
@@ -55,6 +83,18 @@ public final class MessageRecordStore {
                 event: try row.textOrNil(5),
                 recipients: [],
             )
+            if let sendAt = try row.timestampMicrosecondsOrNil(6) {
+                let schedule = ScheduleRecord(
+                    sendAt: UnixTime(microseconds: sendAt),
+                    cancelledAt: try row.timestampMicrosecondsOrNil(7).map(UnixTime.init(microseconds:)),
+                    cancelledBy: try row.textOrNil(8),
+                )
+                record.schedule = schedule
+                let erased = AccountSet(try row.texts(10).compactMap { $0 })
+                record.recipients = try row.texts(9).compactMap { $0 }.map { account in
+                    RecipientRecord.scheduled(account, schedule, isErased: erased.contains(account))
+                }
+            }
             found.append(Found(id: try row.integer(0), record: record))
         }
         return found
@@ -62,7 +102,9 @@ public final class MessageRecordStore {
 
     /// First what waits, then what is done: a recipient that is done between the two statements is found in both, not
     /// in neither, and what is done decides.
-    private func records(of found: [Found]) async throws(PostgresError) -> [MessageRecord] {
+    private func records(of all: [Found]) async throws(PostgresError) -> [MessageRecord] {
+        let found = all.filter { $0.record.schedule == nil }
+        guard !found.isEmpty else { return all.map(\.record) }
         let ids = PostgresParameter.integers(found.map(\.id))
         let acceptTimes = found.map(\.record.acceptedAt.microseconds)
         let days: [PostgresParameter] = [
@@ -104,8 +146,9 @@ public final class MessageRecordStore {
             recipients[id, default: []] += missing
             known[id, default: []].formUnion(missing.map { Array($0.account.utf8) })
         }
-        return found.map { message in
+        return all.map { message in
             var record = message.record
+            guard record.schedule == nil else { return record }
             record.recipients = recipients[message.id] ?? []
             record.fanOut = fanOuts[message.id]
             return record

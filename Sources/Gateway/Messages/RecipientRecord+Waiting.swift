@@ -35,6 +35,21 @@ extension RecipientRecord {
         return record
     }
 
+    /// A recipient of a message that waits for its time, or was cancelled before it came.
+    ///
+    /// - Parameter isErased: whether the account was deleted meanwhile.
+    static func scheduled(_ account: String, _ schedule: ScheduleRecord, isErased: Bool) -> RecipientRecord {
+        guard schedule.cancelledAt == nil, !isErased else {
+            var record = RecipientRecord(account: account, outcome: DeliveryOutcome.cancelled.rawValue)
+            record.reason = isErased ? "account_deleted" : "schedule_cancelled"
+            return record
+        }
+        var record = RecipientRecord(account: account, outcome: retrying)
+        record.nextAttemptAt = schedule.sendAt
+        record.reason = "scheduled"
+        return record
+    }
+
     private init(_ target: DeliveryTarget, of row: WaitingRow, isActivity: Bool) {
         self.init(account: row.account, outcome: RecipientRecord.retrying)
         switch target.state {

@@ -25,6 +25,8 @@ struct AgedTable: Sendable {
             name: "fan_out",
             condition: "accepted_at < now() - $1 * interval '1 day' AND finished_at IS NOT NULL"
         ),
+        // What waits stays, however long ago it was accepted.
+        AgedTable(name: "scheduled_message", condition: "cancelled_at < now() - $1 * interval '1 day'"),
         AgedTable(name: "channel_request", condition: "requested_at < now() - $1 * interval '1 day'"),
         AgedTable(
             name: "alarm",

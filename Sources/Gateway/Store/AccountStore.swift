@@ -69,7 +69,7 @@ final class AccountStore {
         return accounts
     }
 
-    /// Erases accounts with their registrations.
+    /// Erases accounts with their registrations, and takes them out of what waits for its time.
     ///
     /// - Returns: those that were imported.
     func delete(_ names: [String], in sdkAppID: Int64) async throws(PostgresError) -> AccountSet {
@@ -88,6 +88,7 @@ final class AccountStore {
                 "DELETE FROM start_token WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
                 parameters,
             ),
+            PostgresStatement("SELECT erase_from_schedule($1::bigint, $2::text[])", parameters),
             PostgresStatement(
                 "DELETE FROM segment WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
                 parameters,

@@ -34,69 +34,77 @@ final class DeliveryStore {
     /// - Returns: what each became, in order.
     func accept(_ messages: [NewMessage], owner: Int64?) async throws(PostgresError) -> [Acceptance] {
         let batch = AcceptBatch(messages.map(\.digest))
+        let result = try await pool.run(DeliveryStore.storing(messages, batch, owner: owner))
+        return batch.answers(try DeliveryStore.acceptances(in: result))
+    }
+
+    /// The statement that stores messages as ``accept(_:owner:)`` says.
+    static func storing(_ messages: [NewMessage], _ batch: AcceptBatch, owner: Int64?) -> PostgresStatement {
         let unique = batch.firsts.map { messages[$0] }
-        let result = try await pool.run(
-            PostgresStatement(
-                """
-                WITH new AS MATERIALIZED (
-                    SELECT nextval('message_id') AS id, date_trunc('microseconds', now()) AS accepted_at, input.*
-                    FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                        $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[])
-                        WITH ORDINALITY AS input (sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event,
-                            recipients, lifetime, content, digest, repeats, position)
-                    ORDER BY position
-                ), remembered AS (
-                    INSERT INTO recent_request AS known (digest, sdk_app_id, message_id, msg_key, accepted_at, repeats)
-                    SELECT digest, sdk_app_id, id, msg_key, accepted_at, repeats::integer
-                    FROM new WHERE digest IS NOT NULL
-                    -- The order of keys: two instances that accept the same requests never wait for each other in a
-                    -- circle. Whoever comes second waits for the first one's commit and sees its row.
-                    ORDER BY digest
-                    ON CONFLICT (digest) DO UPDATE SET
-                        message_id = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
-                            THEN known.message_id ELSE excluded.message_id END,
-                        msg_key = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
-                            THEN known.msg_key ELSE excluded.msg_key END,
-                        accepted_at = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
-                            THEN known.accepted_at ELSE excluded.accepted_at END,
-                        repeats = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
-                            THEN known.repeats + 1 + excluded.repeats ELSE excluded.repeats END
-                    RETURNING digest, message_id, msg_key, accepted_at
-                ), decided AS MATERIALIZED (
-                    SELECT new.*, coalesce(remembered.message_id, new.id) AS first_id,
-                        coalesce(remembered.accepted_at, new.accepted_at) AS first_accepted_at,
-                        coalesce(remembered.msg_key, new.msg_key) AS first_key
-                    FROM new LEFT JOIN remembered USING (digest)
-                ), stored AS (
-                    INSERT INTO message
-                        (id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients)
-                    SELECT id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients
-                    FROM decided WHERE id = first_id
-                ), queued AS (
-                    INSERT INTO pending (message_id, accepted_at, sdk_app_id, instance_id, due, deadline, content)
-                    SELECT id, accepted_at, sdk_app_id, $13::bigint, accepted_at,
-                        accepted_at + lifetime * interval '1 second', content
-                    FROM decided WHERE id = first_id
-                )
-                SELECT first_id, first_accepted_at, first_key, id <> first_id FROM decided ORDER BY position
-                """,
-                [
-                    .integers(unique.map(\.order.sdkAppID)),
-                    .texts(unique.map(\.order.dialect.rawValue)),
-                    .texts(unique.map(\.order.endpoint)),
-                    .texts(unique.map(\.order.messageKey)),
-                    .texts(unique.map(\.order.sender)),
-                    .texts(unique.map { $0.order.activity?.laID }),
-                    .texts(unique.map { $0.order.activity?.content.event.rawValue }),
-                    .integers(unique.map { Int64($0.order.recipients.count) }),
-                    .integers(unique.map(\.order.lifetime)),
-                    .byteArrays(unique.map(\.content)),
-                    .byteArrays(unique.map { $0.digest?.bytes }),
-                    .integers(batch.repeats),
-                    .integer(owner),
-                ],
+        return PostgresStatement(
+            """
+            WITH new AS MATERIALIZED (
+                SELECT nextval('message_id') AS id, date_trunc('microseconds', now()) AS accepted_at, input.*
+                FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                    $8::bigint[], $9::bigint[], $10::bytea[], $11::bytea[], $12::bigint[])
+                    WITH ORDINALITY AS input (sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event,
+                        recipients, lifetime, content, digest, repeats, position)
+                ORDER BY position
+            ), remembered AS (
+                INSERT INTO recent_request AS known (digest, sdk_app_id, message_id, msg_key, accepted_at, repeats)
+                SELECT digest, sdk_app_id, id, msg_key, accepted_at, repeats::integer
+                FROM new WHERE digest IS NOT NULL
+                -- The order of keys: two instances that accept the same requests never wait for each other in a
+                -- circle. Whoever comes second waits for the first one's commit and sees its row.
+                ORDER BY digest
+                ON CONFLICT (digest) DO UPDATE SET
+                    message_id = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
+                        THEN known.message_id ELSE excluded.message_id END,
+                    msg_key = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
+                        THEN known.msg_key ELSE excluded.msg_key END,
+                    accepted_at = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
+                        THEN known.accepted_at ELSE excluded.accepted_at END,
+                    repeats = CASE WHEN known.accepted_at > excluded.accepted_at - interval '120 seconds'
+                        THEN known.repeats + 1 + excluded.repeats ELSE excluded.repeats END
+                RETURNING digest, message_id, msg_key, accepted_at
+            ), decided AS MATERIALIZED (
+                SELECT new.*, coalesce(remembered.message_id, new.id) AS first_id,
+                    coalesce(remembered.accepted_at, new.accepted_at) AS first_accepted_at,
+                    coalesce(remembered.msg_key, new.msg_key) AS first_key
+                FROM new LEFT JOIN remembered USING (digest)
+            ), stored AS (
+                INSERT INTO message
+                    (id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients)
+                SELECT id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients
+                FROM decided WHERE id = first_id
+            ), queued AS (
+                INSERT INTO pending (message_id, accepted_at, sdk_app_id, instance_id, due, deadline, content)
+                SELECT id, accepted_at, sdk_app_id, $13::bigint, accepted_at,
+                    accepted_at + lifetime * interval '1 second', content
+                FROM decided WHERE id = first_id
             )
+            SELECT first_id, first_accepted_at, first_key, id <> first_id FROM decided ORDER BY position
+            """,
+            [
+                .integers(unique.map(\.order.sdkAppID)),
+                .texts(unique.map(\.order.dialect.rawValue)),
+                .texts(unique.map(\.order.endpoint)),
+                .texts(unique.map(\.order.messageKey)),
+                .texts(unique.map(\.order.sender)),
+                .texts(unique.map { $0.order.activity?.laID }),
+                .texts(unique.map { $0.order.activity?.content.event.rawValue }),
+                .integers(unique.map { Int64($0.order.recipients.count) }),
+                .integers(unique.map(\.order.lifetime)),
+                .byteArrays(unique.map(\.content)),
+                .byteArrays(unique.map { $0.digest?.bytes }),
+                .integers(batch.repeats),
+                .integer(owner),
+            ],
         )
+    }
+
+    /// What its answer says of the first of each request.
+    static func acceptances(in result: PostgresResult) throws(PostgresError) -> [Acceptance] {
         var accepted: [Acceptance] = []
         for row in result.rows {
             accepted.append(
@@ -110,7 +118,7 @@ final class DeliveryStore {
                 )
             )
         }
-        return batch.answers(accepted)
+        return accepted
     }
 
     // MARK: - Registrations

@@ -114,6 +114,15 @@ final class InstanceStore {
         return Int64(result.affectedRows)
     }
 
+    /// Makes messages of those whose time has come. What another gateway is at is left to it.
+    ///
+    /// - Parameter limit: at most so many.
+    /// - Returns: how many there were.
+    func releaseScheduled(limit: Int64) async throws(PostgresError) -> Int64 {
+        let result = try await pool.run(PostgresStatement("SELECT release_scheduled($1::bigint)", [.integer(limit)]))
+        return try result.rows.first?.integer(0) ?? 0
+    }
+
     /// Makes the day partitions of the next week.
     func createPartitions() async throws(PostgresError) {
         _ = try await pool.run(PostgresStatement("SELECT create_partitions(7)"))

@@ -19,7 +19,7 @@ enum ProviderTokenDecision: Equatable {
         var age: Duration
     }
 
-    init(on stored: Stored?, for request: ProviderTokenRequest) {
+    init(on stored: Stored?, for request: ProviderTokenRequest, _ rules: ProviderTokenRules) {
         guard let stored else {
             self = .mint
             return
@@ -27,7 +27,7 @@ enum ProviderTokenDecision: Equatable {
         let known = request.known.flatMap { $0.issuedAt == stored.issuedAt ? $0 : nil }
         let age = known?.age ?? stored.age
         let isBad = stored.text == nil || known?.wasRefused == true
-        if age >= (isBad ? ProviderTokenLifetime.shortest : ProviderTokenLifetime.usual) {
+        if age >= (isBad ? rules.shortestLife : rules.replacedAfter) {
             self = .mint
         } else if let text = stored.text {
             self = .use(IssuedProviderToken(text: text, issuedAt: stored.issuedAt, age: age))

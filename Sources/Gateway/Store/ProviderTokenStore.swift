@@ -13,23 +13,32 @@ public final class ProviderTokenStore {
     private let run: ([PostgresStatement]) async throws(PostgresError) -> [PostgresResult]
     private let seal: SecretSeal
     private let host: String
+    private let rules: ProviderTokenRules
 
     /// For a lane.
     ///
     /// - Parameters:
     ///   - seal: seals the tokens.
     ///   - host: this process, for people.
-    public init(pool: PostgresPool, seal: SecretSeal, host: String) {
+    ///   - rules: when a token is replaced.
+    public init(pool: PostgresPool, seal: SecretSeal, host: String, rules: ProviderTokenRules = ProviderTokenRules()) {
         self.run = { (unit) async throws(PostgresError) in try await pool.run(unit) }
         self.seal = seal
         self.host = host
+        self.rules = rules
     }
 
     /// For a command.
-    public init(connection: PostgresConnection, seal: SecretSeal, host: String) {
+    public init(
+        connection: PostgresConnection,
+        seal: SecretSeal,
+        host: String,
+        rules: ProviderTokenRules = ProviderTokenRules(),
+    ) {
         self.run = { (unit) async throws(PostgresError) in try await connection.run(unit) }
         self.seal = seal
         self.host = host
+        self.rules = rules
     }
 
     /// The token that all use now; made if there is none, or if the present one may and must be replaced.
@@ -37,7 +46,7 @@ public final class ProviderTokenStore {
         do throws(PostgresError) {
             for _ in 0..<ProviderTokenStore.rounds {
                 let (now, stored) = try await read(request)
-                let decision = ProviderTokenDecision(on: stored, for: request)
+                let decision = ProviderTokenDecision(on: stored, for: request, rules)
                 switch decision {
                 case .use(let token):
                     return .success(token)

@@ -26,6 +26,11 @@ final class TokenFailureBoard: Sendable {
 
     /// Held for a few look-ups in a small table, by each push that APNs answers.
     private let guards = Mutex<[Place: TokenFailureGuard]>([:])
+    let rules: TokenFailureRules
+
+    init(_ rules: TokenFailureRules = TokenFailureRules()) {
+        self.rules = rules
+    }
 
     /// Every environment that was asked answered BadDeviceToken.
     ///
@@ -44,7 +49,7 @@ final class TokenFailureBoard: Sendable {
         let own = places.contains { $0.environment == known } ? places.filter { $0.environment == known } : places
         return guards.withLock { guards in
             let newlyGuarded = own.filter {
-                guards[$0, default: TokenFailureGuard()].failed(token, sentAt: sentAt, at: now)
+                guards[$0, default: TokenFailureGuard(rules)].failed(token, sentAt: sentAt, at: now)
             }
             let guarded = own.filter { guards[$0]?.isUp == true }
             let isProven = own.contains { !guarded.contains($0) && guards[$0]?.isProven(at: now) == true }
@@ -59,6 +64,6 @@ final class TokenFailureBoard: Sendable {
     ///
     /// - Returns: whether the guard of the place goes down with it.
     func succeeded(_ token: PushToken, in place: Place, at now: MonotonicTime) -> Bool {
-        guards.withLock { $0[place, default: TokenFailureGuard()].succeeded(token, at: now) }
+        guards.withLock { $0[place, default: TokenFailureGuard(rules)].succeeded(token, at: now) }
     }
 }

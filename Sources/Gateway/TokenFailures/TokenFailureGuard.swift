@@ -8,16 +8,8 @@ import LiveActivity
 /// failures took, not at a fixed one, so that an app that sent a million pushes a minute ago is guarded as soon as it
 /// breaks.
 struct TokenFailureGuard: Sendable, Equatable {
-    /// How many different tokens must have failed.
-    static let failures = 20
-    /// In how short a time.
-    static let window: Duration = .seconds(600)
     /// The guard is up while fewer than one of so many answers is a success.
     static let answersPerSuccess = 10
-    /// Without any failure for so long the guard goes down: nothing waits for it any more.
-    static let rest: Duration = .seconds(3600)
-    /// A success is proof of the configuration for so long.
-    static let proof: Duration = .seconds(3600)
     /// How many counts of the past are kept, a second or more apart: longer than a push takes.
     private static let countsKept = 60
 
@@ -33,7 +25,8 @@ struct TokenFailureGuard: Sendable, Equatable {
         var successesBefore: Int64
     }
 
-    /// The newest failures of different tokens, oldest first, at most ``failures``.
+    let rules: TokenFailureRules
+    /// The newest failures of different tokens, oldest first, at most ``TokenFailureRules/failures``.
     private var recent: [Failure] = []
     private var successes: Int64 = 0
     /// How many successes there had been, now and then, oldest first.
@@ -41,22 +34,26 @@ struct TokenFailureGuard: Sendable, Equatable {
     private var lastSuccess: MonotonicTime?
     private(set) var isUp = false
 
+    init(_ rules: TokenFailureRules = TokenFailureRules()) {
+        self.rules = rules
+    }
+
     /// A token failed in every environment that it was tried in.
     ///
     /// - Parameter sentAt: when its first push was sent; nil: now. What succeeded since then speaks against a wrong
     ///   configuration: of many pushes at once, the failures may all be known last, since they are tried twice.
     /// - Returns: whether the guard goes up with it.
     mutating func failed(_ token: PushToken, sentAt: MonotonicTime? = nil, at now: MonotonicTime) -> Bool {
-        if let last = recent.last, now - last.at >= TokenFailureGuard.rest {
+        if let last = recent.last, now - last.at >= rules.rest {
             isUp = false
         }
         recent.removeAll { $0.token == token }
         recent.append(Failure(token: token, at: now, successesBefore: successes(before: sentAt ?? now)))
-        if recent.count > TokenFailureGuard.failures {
+        if recent.count > rules.failures {
             recent.removeFirst()
         }
-        guard recent.count == TokenFailureGuard.failures, let first = recent.first else { return false }
-        guard !isUp, now - first.at <= TokenFailureGuard.window, successesAreRare else { return false }
+        guard recent.count == rules.failures, let first = recent.first else { return false }
+        guard !isUp, now - first.at <= rules.window, successesAreRare else { return false }
         isUp = true
         return true
     }
@@ -80,7 +77,7 @@ struct TokenFailureGuard: Sendable, Equatable {
 
     /// Whether a push was accepted lately, so that key, bundle id and environment are known to be right.
     func isProven(at now: MonotonicTime) -> Bool {
-        lastSuccess.map { now - $0 < TokenFailureGuard.proof } ?? false
+        lastSuccess.map { now - $0 < rules.proof } ?? false
     }
 
     /// How many successes there had been, to the second.

@@ -41,6 +41,7 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 16, name: "0016_start_tokens.sql", file: PackageResources._016_start_tokens_sql),
         SchemaMigration(version: 17, name: "0017_channels.sql", file: PackageResources._017_channels_sql),
         SchemaMigration(version: 18, name: "0018_fan_out.sql", file: PackageResources._018_fan_out_sql),
+        SchemaMigration(version: 19, name: "0019_schedule.sql", file: PackageResources._019_schedule_sql),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.

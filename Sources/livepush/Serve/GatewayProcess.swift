@@ -24,7 +24,7 @@ enum GatewayProcess {
             logger: logger,
         )
         let directory = ApplicationDirectory(seal: seal, logger: logger)
-        let tokens = ProviderTokenCache()
+        let tokens = ProviderTokenCache(rules: configuration.gateway.apns.providerTokens)
         let state = ServeState(instance: instance)
         var lanes: [ServeLane] = []
         for _ in sockets {

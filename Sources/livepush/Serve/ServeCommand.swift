@@ -105,6 +105,38 @@ enum ServeCommand: Command {
             help: "longest pause before a refused key is tried again; 900 if absent",
         ),
         CommandOption(
+            name: "provider-token-age",
+            kind: .value("SECONDS"),
+            help: "age from which a provider token is replaced, the same on all gateways; 3000 if absent, at most "
+                + "3300",
+        ),
+        CommandOption(
+            name: "provider-token-pause",
+            kind: .value("SECONDS"),
+            help: "age below which it is not, whatever APNs answers; 1200 if absent",
+        ),
+        CommandOption(
+            name: "token-guard-failures",
+            kind: .value("N"),
+            help: "so many different tokens that fail, with hardly a success, mean a wrong configuration: their pushes "
+                + "wait, no token is blamed; 20 if absent",
+        ),
+        CommandOption(
+            name: "token-guard-window",
+            kind: .value("SECONDS"),
+            help: "the time in which they must fail; 600 if absent",
+        ),
+        CommandOption(
+            name: "token-guard-rest",
+            kind: .value("SECONDS"),
+            help: "time without a failure after which the guard goes down; 3600 if absent",
+        ),
+        CommandOption(
+            name: "token-guard-proof",
+            kind: .value("SECONDS"),
+            help: "how long an accepted push proves the configuration; 3600 if absent",
+        ),
+        CommandOption(
             name: "activity-interval",
             kind: .value("SECONDS"),
             help: "shortest time between two messages' pushes to one activity; of what waits meanwhile only the newest "
@@ -146,6 +178,27 @@ enum ServeCommand: Command {
             kind: .value("SECONDS"),
             help: "how often due work is looked for; 0.25 if absent"
         ),
+        CommandOption(
+            name: "database-connect-timeout",
+            kind: .value("SECONDS"),
+            help: "for connecting and logging in; 10 if absent",
+        ),
+        CommandOption(
+            name: "statement-timeout",
+            kind: .value("SECONDS"),
+            help: "for a statement, before PostgreSQL cancels it; 30 if absent",
+        ),
+        CommandOption(
+            name: "maintenance-timeout",
+            kind: .value("SECONDS"),
+            help: "the same for maintenance and takeover; 300 if absent",
+        ),
+        CommandOption(
+            name: "database-wait",
+            kind: .value("SECONDS"),
+            help: "how long a request waits for a connection to PostgreSQL before its caller is told to try again; "
+                + "0.5 if absent",
+        ),
         CommandOption(name: "heartbeat-interval", kind: .value("SECONDS"), help: "2 if absent"),
         CommandOption(
             name: "takeover-after",
@@ -169,6 +222,21 @@ enum ServeCommand: Command {
         ),
         CommandOption(name: "head-timeout", kind: .value("SECONDS"), help: "for a request's whole head; 10 if absent"),
         CommandOption(name: "body-timeout", kind: .value("SECONDS"), help: "for a request's whole body; 30 if absent"),
+        CommandOption(
+            name: "idle-timeout",
+            kind: .value("SECONDS"),
+            help: "how long a connection may stay open between requests; 75 if absent",
+        ),
+        CommandOption(
+            name: "answer-timeout",
+            kind: .value("SECONDS"),
+            help: "for a client to read an answer; 30 if absent",
+        ),
+        CommandOption(
+            name: "linger-timeout",
+            kind: .value("SECONDS"),
+            help: "how long a client that still sends is listened to after its last answer; 2 if absent",
+        ),
         CommandOption(
             name: "maximum-connections",
             kind: .value("N"),

@@ -24,6 +24,9 @@ struct ServeConfiguration: Sendable {
         var http = HTTPServerConfiguration()
         http.headDeadline = try arguments.duration("head-timeout") ?? http.headDeadline
         http.bodyDeadline = try arguments.duration("body-timeout") ?? http.bodyDeadline
+        http.idleDeadline = try arguments.duration("idle-timeout") ?? http.idleDeadline
+        http.answerDeadline = try arguments.duration("answer-timeout") ?? http.answerDeadline
+        http.lingerDeadline = try arguments.duration("linger-timeout") ?? http.lingerDeadline
         if let connections = try arguments.integer("maximum-connections", in: 1...1_000_000) {
             http.maximumConnections = Int(connections)
         }
@@ -67,7 +70,9 @@ struct ServeConfiguration: Sendable {
         if let connections = try arguments.integer("apns-connections", in: 1...64) {
             apns.connectionsPerKey = Int(connections)
         }
+        apns.providerTokens = try providerTokens(arguments)
         var gateway = GatewayConfiguration(databaseURL: try arguments.required("database-url"), apns: apns)
+        gateway.database = try database(arguments)
         let schedule = RetrySchedule.standard
         gateway.retrySchedule = RetrySchedule(
             delays: try arguments.durations("retry-schedule") ?? schedule.delays,
@@ -101,12 +106,45 @@ struct ServeConfiguration: Sendable {
         else {
             throw UsageError("--heartbeat-interval must be below --send-stop-after, and that below --takeover-after")
         }
+        instance.tokenFailures = try tokenFailures(arguments)
         gateway.instance = instance
         if let recipients = try arguments.integer("memory-limit", in: 500...10_000_000) {
             gateway.recipientsInMemory = Int(recipients)
         }
         gateway.backlogLimit = try arguments.integer("backlog-limit", in: 1...1_000_000_000) ?? gateway.backlogLimit
         return gateway
+    }
+
+    private static func providerTokens(_ arguments: CommandArguments) throws -> ProviderTokenRules {
+        var rules = ProviderTokenRules()
+        rules.replacedAfter = try arguments.duration("provider-token-age") ?? rules.replacedAfter
+        rules.shortestLife = try arguments.duration("provider-token-pause") ?? rules.shortestLife
+        // APNs refuses one of an hour, and the new one takes a moment to come into use.
+        guard rules.replacedAfter <= .seconds(3300) else { throw UsageError("--provider-token-age: at most 3300") }
+        guard rules.shortestLife <= rules.replacedAfter else {
+            throw UsageError("--provider-token-pause must not be above --provider-token-age")
+        }
+        return rules
+    }
+
+    private static func database(_ arguments: CommandArguments) throws -> DatabaseTimeouts {
+        var database = DatabaseTimeouts()
+        database.connectTimeout = try arguments.duration("database-connect-timeout") ?? database.connectTimeout
+        database.statementTimeout = try arguments.duration("statement-timeout") ?? database.statementTimeout
+        database.maintenanceTimeout = try arguments.duration("maintenance-timeout") ?? database.maintenanceTimeout
+        database.connectionWait = try arguments.duration("database-wait") ?? database.connectionWait
+        return database
+    }
+
+    private static func tokenFailures(_ arguments: CommandArguments) throws -> TokenFailureRules {
+        var rules = TokenFailureRules()
+        if let failures = try arguments.integer("token-guard-failures", in: 2...1000) {
+            rules.failures = Int(failures)
+        }
+        rules.window = try arguments.duration("token-guard-window") ?? rules.window
+        rules.rest = try arguments.duration("token-guard-rest") ?? rules.rest
+        rules.proof = try arguments.duration("token-guard-proof") ?? rules.proof
+        return rules
     }
 
     /// A value that its own type refuses is a fault of the command line.

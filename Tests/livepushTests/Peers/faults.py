@@ -606,8 +606,29 @@ async def idle(arguments):
         fleet.close()
 
 
+def add_past(fleet, days):
+    """Gives the database a history: 10,000 finished messages on each of so many days, 31 days ago and before."""
+    for age in range(31, 31 + days):
+        day, next_day = ("((now() AT TIME ZONE 'UTC')::date - %d)" % number for number in (age, age - 1))
+        for parent in ("message", "delivery"):
+            fleet.postgres.sql(
+                "SET timezone = 'UTC'; DO $$ BEGIN EXECUTE format('CREATE TABLE %%s (LIKE %s INCLUDING ALL)', "
+                "'%s_' || to_char(%s, 'YYYYMMDD')); EXECUTE format('ALTER TABLE %s ATTACH PARTITION %%s FOR VALUES FROM "
+                "(%%L) TO (%%L)', '%s_' || to_char(%s, 'YYYYMMDD'), %s, %s); END $$"
+                % (parent, parent, day, parent, parent, day, day, next_day)
+            )
+        fleet.postgres.sql(
+            "SET timezone = 'UTC'; WITH past AS (INSERT INTO message (accepted_at, sdk_app_id, dialect, endpoint, msg_key, "
+            "sender, recipients) SELECT %s + interval '12 hours', %d, 'tencent', 'sendmsg', 'past', 'past', 1 FROM "
+            "generate_series(1, 10000) RETURNING id, accepted_at) INSERT INTO delivery (message_id, accepted_at, "
+            "sdk_app_id, account, route, route_reason, fallback, outcome, attempts) SELECT id, accepted_at, %d, 'past', "
+            "'none', 'no_device', false, 'nothing_to_send', 0 FROM past" % (day, SDK_APP_ID, SDK_APP_ID)
+        )
+
+
 async def soak(arguments):
-    """Normal load for long: descriptors, memory and the database without its history stay as they are. SIZE: minutes."""
+    """Normal load for long, while `livepush retention` drops one day of the past after the other: descriptors, memory
+    and the database without its history stay as they are. SIZE: minutes."""
     flags = ["--heartbeat-interval", "1", "--retry-schedule", "0.2,0.4,0.8"]
     fleet = Fleet(arguments.livepush, 2, flags, arguments.seed)
     history = (
@@ -615,6 +636,10 @@ async def soak(arguments):
         "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND %s (relispartition)"
     )
     try:
+        days = 20
+        add_past(fleet, days)
+        past = "SELECT count(*) FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'message'::regclass " \
+            "AND right(relname, 8) < to_char((now() AT TIME ZONE 'UTC')::date - 30, 'YYYYMMDD')"
         await fleet.start()
         backend = Backend(fleet)
         await backend.register()
@@ -623,7 +648,12 @@ async def soak(arguments):
         rows = []
         interval = max(1, arguments.size * 60 / 40)
         print("%8s %9s %7s %7s %13s %12s" % ("seconds", "messages", "MB", "files", "tables in MB", "history"))
-        for _ in range(40):
+        for number in range(40):
+            if number % 2:
+                days -= 1
+                report = await asyncio.to_thread(fleet.command, "retention", "--days", str(30 + days))
+                if report.count("dropped") != 1 or int(fleet.postgres.sql(past)) != days:
+                    raise Failed("retention: %s; %s days of the past are left" % (report, fleet.postgres.sql(past)))
             end = time.monotonic() + interval
             while time.monotonic() < end:
                 await asyncio.sleep(min(5, interval))
@@ -639,6 +669,7 @@ async def soak(arguments):
             ), flush=True)
         await backend.finish(300)
         figures = await backend.compare()
+        figures["days dropped"] = 20 - days
         figures["largest in kB"] = fleet.postgres.sql(
             "SELECT string_agg(relname || ' ' || size / 1024, ', ') FROM (SELECT relname, pg_total_relation_size(oid) AS "
             "size FROM pg_class WHERE relkind = 'r' AND NOT relispartition AND relnamespace = 'public'::regnamespace "
