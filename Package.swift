@@ -124,6 +124,7 @@ let package = Package(
                 .embedInCode("Schema/0017_channels.sql"),
                 .embedInCode("Schema/0018_fan_out.sql"),
                 .embedInCode("Schema/0019_schedule.sql"),
+                .embedInCode("Schema/0021_revocations.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],

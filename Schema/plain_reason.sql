@@ -14,6 +14,8 @@ RETURN CASE reason
     WHEN 'activity_push_refused' THEN 'the Live Activity push was refused for good; a notification follows'
     WHEN 'update_token_awaited' THEN 'its activity was started by a push and may still come up; goes out when the phone registers the update token'
     WHEN 'start_guarded' THEN 'the phone was sent as many starts as iOS takes in a while; this one waits for its turn'
+    WHEN 'revoked' THEN 'its sender took the message back; nothing more of it is sent'
+    WHEN 'revoked_push_under_way' THEN 'it replaces pushes of a message that was taken back, whose last ones are not answered yet'
     WHEN 'no_answer' THEN 'APNs gave no answer'
     WHEN 'timeout' THEN 'APNs did not answer in time'
     WHEN 'closed' THEN 'the connection to APNs was closed on this side'

@@ -61,7 +61,7 @@ GRANT SELECT ON schema_migration, app, certificate, content_schema TO livepush_g
 GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, registration_clear,
     instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
-GRANT SELECT, INSERT ON message, delivery TO livepush_gateway;
+GRANT SELECT, INSERT ON message, delivery, revocation TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON scheduled_message TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
@@ -178,6 +178,7 @@ GRANT SELECT (
     request_id, event, priority, expiration, timestamp_sent, payload_bytes, warnings, outcome, apns_status, apns_reason,
     may_have_been_processed
 ) ON channel_request TO livepush_operator;
+GRANT SELECT (message_id, accepted_at, sdk_app_id, revoked_at, revoked_by) ON revocation TO livepush_operator;
 GRANT SELECT (version, name, applied_at) ON schema_migration TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, file, bytes, bytes_done, lines_done, report_bytes, imported, unchanged, kept, refused, started_at,

@@ -108,6 +108,8 @@ public struct GatewayUnavailable: Error, Equatable {
         case overloaded
         /// PostgreSQL refused the statement: a fault of this gateway or its schema, logged with its SQLSTATE.
         case databaseRefused
+        /// The request is only to be explained, and is of a kind that sends nothing.
+        case nothingToExplain
     }
 
     /// What is in the way.

@@ -9,11 +9,9 @@ import PostgresClient
 ///
 /// Requests that arrive while a commit is under way ride in the next: one transaction for all of them, and the callers
 /// are answered after its Sync.
-final class MessageRouter: MessageGateway {
+final class MessageRouter: MessageGateway, MessageRevoker {
     /// Most messages in one transaction.
     private static let batchSize = 500
-    /// Most recipients whose registrations are looked up before a message is stored.
-    private static let reviewLimit = 500
 
     private let store: DeliveryStore
     private let accounts: AccountStore
@@ -98,22 +96,15 @@ final class MessageRouter: MessageGateway {
     }
 
     func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
-        guard let activity = order.activity, order.suppression == nil,
-            let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
-        else { return nil }
-        let now = now().seconds
-        if let review = ContentReview(ofFlawless: activity.content, by: schemas, now: now) { return review }
-        // Who is in an audience is found when it is sent, and its phones are checked then.
-        guard order.audience == nil, order.recipients.count <= MessageRouter.reviewLimit else { return nil }
-        let question = DeliveryStore.PhoneQuestion(
-            sdkAppID: order.sdkAppID,
-            laID: activity.laID,
-            life: ActivityLife.duration(for: activity.content.event),
-            accounts: order.recipients,
-            startedType: activity.content.start?.attributesType,
-        )
-        let phones = try await asking { () throws(PostgresError) in try await phoneVersions.answer(question) }
-        return ContentReview(activity.content, for: phones, by: schemas, now: now)
+        let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
+        switch ContentReview.begin(order, by: schemas, now: now().seconds) {
+        case .finished(let review): return review
+        case .dependsOnPhones(let pending):
+            let phones = try await asking { () throws(PostgresError) in
+                try await phoneVersions.answer(pending.question)
+            }
+            return pending.review(for: phones)
+        }
     }
 
     func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
@@ -209,6 +200,79 @@ final class MessageRouter: MessageGateway {
 
     func deleteAccounts(_ names: [String], in sdkAppID: Int64) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.delete(names, in: sdkAppID) }
+    }
+
+    // MARK: - MessageRevoker
+
+    /// How long after its acceptance a message can be taken back: Tencent's limit.
+    private static let revocableFor = Duration.seconds(86_400)
+    /// How soon an app may take back another one: Tencent's limit.
+    private static let revocationInterval = Duration.seconds(1)
+    /// Most recipients of one replacement.
+    private static let replacementSize = 500
+
+    /// How often it is tried again to take back a message to an audience that goes on meanwhile.
+    private static let revocationAttempts = 20
+
+    func revoke(
+        _ key: String,
+        replacing replacement: PushOrder?,
+        by sender: String,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Revocation {
+        for _ in 0..<MessageRouter.revocationAttempts {
+            if let revocation = try await tryToRevoke(key, replacing: replacement, by: sender, in: sdkAppID) {
+                return revocation
+            }
+        }
+        throw GatewayUnavailable(.overloaded)
+    }
+
+    /// - Returns: nil if the message went on to other recipients since they were looked up.
+    private func tryToRevoke(
+        _ key: String,
+        replacing replacement: PushOrder?,
+        by sender: String,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Revocation? {
+        guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        let found = try await asking { () throws(PostgresError) in try await store.revocable(key, in: sdkAppID) }
+        guard let found else {
+            // One that waits for its time was shown nowhere.
+            let isCancelled = try await asking { () throws(PostgresError) in
+                try await store.cancelScheduled(key, in: sdkAppID, by: sender)
+            }
+            return isCancelled ? .revoked : .unknown
+        }
+        if found.isRevoked { return .revokedBefore }
+        if now() - found.receipt.acceptedAt > MessageRouter.revocableFor { return .tooOld }
+        guard var order = replacement else { return .withoutReplacement }
+        if let last = found.sinceLast, last < MessageRouter.revocationInterval { return .tooSoon }
+        order.replaced = ReplacedMessage(
+            messageID: found.receipt.id,
+            acceptedAt: found.receipt.acceptedAt,
+            laID: found.laID,
+        )
+        var replacements: [DeliveryStore.NewMessage] = []
+        if order.suppression == nil {
+            var rest = found.recipients[...]
+            while !rest.isEmpty {
+                order.recipients = Array(rest.prefix(MessageRouter.replacementSize))
+                rest = rest.dropFirst(MessageRouter.replacementSize)
+                replacements.append(DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: nil))
+            }
+        }
+        do throws(PostgresError) {
+            try await store.revoke(found, of: sdkAppID, by: sender, replacements: replacements)
+        } catch {
+            if error.sqlState == "23505" { return .revokedBefore }
+            if error.sqlState == "22012" { return nil }
+            throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
+        }
+        for message in replacements {
+            counters.accepted(message.order)
+        }
+        return .revoked
     }
 
     private func asking<Answer>(

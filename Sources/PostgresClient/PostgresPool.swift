@@ -141,6 +141,17 @@ public final class PostgresPool {
         }
     }
 
+    /// Runs `unit` in one transaction and rolls it back: what it would answer, without leaving anything.
+    ///
+    /// Rows are locked until then as they would be; sequences do not go back.
+    ///
+    /// - Throws: the first error; nothing was stored then either.
+    public func runAndRollBack(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
+        // Without BEGIN: what is between two Syncs is one transaction, which this ends, and one that fails before is ended
+        // by its Sync. After a BEGIN, the connection would be left in a failed transaction.
+        Array(try await run(unit + [PostgresStatement("ROLLBACK")]).dropLast())
+    }
+
     private var leastLoaded: PostgresConnection? {
         var best: PostgresConnection?
         for slot in slots {

@@ -122,7 +122,8 @@ enum Answer {
         return response
     }
 
-    /// MsgId: clients take it for opaque; the SDKs' own have this form.
+    /// MsgId: clients take it for opaque; the SDKs' own have this form. Both are empty where nothing was accepted, since
+    /// the message was only explained.
     private static func writeNames(
         of message: ChatMessage,
         _ acceptance: Acceptance,
@@ -130,7 +131,8 @@ enum Answer {
         to writer: inout JSONWriter,
     ) {
         writer.member("MsgKey", acceptance.messageKey)
-        writer.member("MsgId", "\(acceptance.message.id)-\(time)-\(message.random)")
+        let isNamed = !acceptance.messageKey.isEmpty
+        writer.member("MsgId", isNamed ? "\(acceptance.message.id)-\(time)-\(message.random)" : "")
     }
 
     /// MsgTime, the one that MsgKey names.
@@ -155,7 +157,8 @@ enum Answer {
         writer.endArray()
     }
 
-    private static func write(_ warnings: [RequestWarning], to writer: inout JSONWriter) {
+    /// The member `Warnings`, if there are any.
+    static func write(_ warnings: [RequestWarning], to writer: inout JSONWriter) {
         guard !warnings.isEmpty else { return }
         writer.key("Warnings")
         writer.beginArray()

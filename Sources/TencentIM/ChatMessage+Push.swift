@@ -60,7 +60,7 @@ extension ChatMessage {
 
     /// TaskId in the form of Tencent's samples, at most 48 bytes: the time, the app, and a random number.
     ///
-    /// - Parameter kind: at most 5 letters.
+    /// - Parameter kind: the word that it begins with.
     static func taskID(
         _ kind: String,
         sdkAppID: Int64,
@@ -68,6 +68,6 @@ extension ChatMessage {
         randomNumbers: inout some RandomNumberGenerator,
     ) -> String {
         let parts = [UInt64(clamping: now), UInt64(clamping: sdkAppID), randomNumbers.next()]
-        return kind + "_" + parts.map { String($0, radix: 16) }.joined(separator: "_")
+        return "\(kind)_" + parts.map { String($0, radix: 16) }.joined(separator: "_")
     }
 }

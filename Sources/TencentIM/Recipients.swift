@@ -22,6 +22,9 @@ struct Recipients: Equatable {
     /// Those that cannot be sent to, each once.
     private(set) var failures: [Failure] = []
 
+    /// Nobody that the request names.
+    init() {}
+
     /// - Parameter value: the field To_Account, nil if it is missing.
     init(decoding value: JSONValue?, form: ChatMessage.Form) throws(TencentError) {
         let listed: [String]

@@ -51,6 +51,11 @@ struct TencentError: Error, Equatable {
         case tagEmpty = 90040
         case offlinePushInfo = 90043
         case lifetimeNotInteger = 90044
+        case unknownTask = 90049
+        case taskRevoked = 90050
+        case revokedTooOften = 90051
+        case taskTooOld = 90052
+        case revokedWithoutReplacement = 90053
         case batchTooLong = 90055
         case messageAllTooLong = 90056
         case batchTooFrequent = 90057
@@ -102,6 +107,8 @@ struct TencentError: Error, Equatable {
             self.init(.tooManyRequests, "too much work waits, try again later", retryAfter: unavailable.retryAfter)
         case .databaseRefused:
             self.init(.databaseRefused, "internal error: the database refused the request")
+        case .nothingToExplain:
+            self.init(.badParameter, path: "explain", "this command sends nothing that could be explained")
         }
     }
 

@@ -11,13 +11,25 @@ public final class TencentIMAPI {
     public static let commands = Endpoint.allCases.map(\.rawValue)
 
     private let gateway: any MessageGateway
+    private let records: (any MessageRecords)?
+    private let revoker: (any MessageRevoker)?
     private let logger: Logger?
     private var signatures = UserSigCache()
     private var randomNumbers = SystemRandomNumberGenerator()
 
-    /// - Parameter logger: gets a line for each request that is refused, without anything the request contained.
-    public init(gateway: any MessageGateway, logger: Logger?) {
+    /// - Parameters:
+    ///   - records: tells what became of messages; nil: that cannot be asked for.
+    ///   - revoker: takes messages back; nil: that cannot be asked for.
+    ///   - logger: gets a line for each request that is refused, without anything the request contained.
+    public init(
+        gateway: any MessageGateway,
+        records: (any MessageRecords)? = nil,
+        revoker: (any MessageRevoker)? = nil,
+        logger: Logger?,
+    ) {
         self.gateway = gateway
+        self.records = records
+        self.revoker = revoker
         self.logger = logger
     }
 
@@ -61,11 +73,25 @@ public final class TencentIMAPI {
         case .pushAll: try await send(request.body, .pushAll, caller, endpoint)
         case .messageAll: try await send(request.body, .messageAll, caller, endpoint)
         case .messageGroup: try await send(request.body, .group, caller, endpoint)
+        case .revoke: try await revoke(request.body, caller)
+        case .pushTrace: try await trace(caller).ofPush(request.body)
+        case .memberPushTrace: try await trace(caller).ofMember(request.body)
         case .importAccount: try await accounts.importOne(request.body)
         case .importAccounts: try await accounts.importMany(request.body)
         case .checkAccounts: try await accounts.check(request.body)
         case .deleteAccounts: try await accounts.delete(request.body)
         }
+    }
+
+    private func revoke(_ body: [UInt8], _ caller: Caller) async throws(TencentError) -> HTTPResponse {
+        guard let revoker else { throw TencentError(GatewayUnavailable(.nothingToExplain)) }
+        return try await PushRevocation(revoker: revoker, caller: caller, now: gateway.now().seconds)
+            .answer(body, randomNumbers: &randomNumbers)
+    }
+
+    private func trace(_ caller: Caller) throws(TencentError) -> PushTrace {
+        guard let records else { throw TencentError(GatewayUnavailable(.nothingToExplain)) }
+        return PushTrace(records: records, sdkAppID: caller.application.sdkAppID, now: gateway.now().seconds)
     }
 
     private func send(

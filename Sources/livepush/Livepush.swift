@@ -14,7 +14,7 @@ struct Livepush {
             SchemaImportCommand.self, SchemaAddCommand.self, SchemaListCommand.self, SchemaShowCommand.self,
             SchemaDiffCommand.self, SchemaRemoveCommand.self,
             ScheduledListCommand.self, ScheduledShowCommand.self, ScheduledCancelCommand.self,
-            UserSigCommand.self, SendCommand.self, SimulatorCommand.self,
+            UserSigCommand.self, SendCommand.self, ExplainCommand.self, SimulatorCommand.self,
             PayloadStartCommand.self, PayloadUpdateCommand.self, PayloadEndCommand.self, PayloadDateCommand.self,
             ChannelCreateCommand.self, ChannelReadCommand.self, ChannelListCommand.self, ChannelDeleteCommand.self,
             ChannelSendCommand.self,

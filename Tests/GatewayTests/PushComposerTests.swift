@@ -186,10 +186,12 @@ struct PushComposerTests {
         #expect(aps["alert"]?.verbatim.elementsEqual(#"{"title":"Late"}"#.utf8) == true)
         #expect(aps["content-state"] != nil)
         #expect(request?.collapseID == PushIdentifiers.collapseID(messageID: message.receipt.id))
+        #expect(!composer.leftAlertOut)
         let long = String(repeating: "x", count: 4096)
         attempt.waitingAlert = WaitingAlert(messageID: 5, alert: ActivityAlert(title: .plain(long)))
         let withoutAlert = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
         #expect(withoutAlert == plain)
+        #expect(composer.leftAlertOut)
     }
 
     @Test("a Live Activity push is made up to 4096 bytes", arguments: [(0, true), (1, false)])

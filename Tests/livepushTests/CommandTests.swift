@@ -41,7 +41,7 @@ extension EndToEndTests {
                 ["certificate", "add"],
                 ["certificate", "token"], ["usersig"], ["master-key"], ["master-key", "rotate"], ["registrations"],
                 ["registrations", "import"], ["scheduled"], ["scheduled", "list"], ["scheduled", "show"],
-                ["scheduled", "cancel"], ["schema"], ["schema", "import"], ["schema", "diff"], ["send"],
+                ["scheduled", "cancel"], ["schema"], ["schema", "import"], ["schema", "diff"], ["send"], ["explain"],
                 ["simulator"], ["payload"], ["payload", "start"], ["payload", "update"], ["payload", "end"],
                 ["payload", "date"],
             ],

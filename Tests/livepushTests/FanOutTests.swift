@@ -357,6 +357,35 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A push to all that is taken back stops, and is replaced on every phone that got it, under way ones too")
+        func revoked() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.sql(
+                    """
+                    INSERT INTO device (sdk_app_id, account, installation, token, business_id, environment)
+                    SELECT \(GatewayUnderTest.sdkAppID), 'user-' || lpad(number::text, 7, '0'), 'phone-' || number,
+                        sha256(convert_to('activity ' || number, 'UTF8')), 1, 'sandbox'
+                    FROM generate_series(1, 700) AS number
+                    """
+                )
+                try gateway.peer.answer(try gateway.activityToken(of: 100), .late(8))
+                let push = #"{"MsgRandom":1,"OfflinePushInfo":{"Title":"Sale","Desc":"today"}}"#
+                let taskID = try #require(try gateway.command("timpush/push", push)["TaskId"]?.string)
+                try gateway.expectSQL("SELECT count(*) FROM delivery", "499")
+                let revocation = #"{"TaskId":"\#(taskID)","OfflinePushInfo":{"Title":"Sorry","Desc":"tomorrow"}}"#
+                let answer = try gateway.command("timpush/revoke", revocation)
+                #expect(answer["ErrorCode"]?.integer == 0, "\(answer.text)")
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0", within: 60)
+                #expect(try gateway.sql("SELECT state, listed FROM fan_outs") == "cancelled|500")
+                let pushes = try gateway.peer.exactly(1000)
+                func shown(_ title: String) -> [PeerPush] {
+                    pushes.filter { $0.aps?["alert"]?["title"]?.string == title }
+                }
+                #expect(Set(shown("Sale").map(\.token)) == Set(shown("Sorry").map(\.token)))
+                #expect(shown("Sorry").count == 500)
+            }
+        }
+
         @Test("A suppressed message and one whose time is over are listed for nobody, and say so")
         func endedAtOnce() throws {
             try GatewayUnderTest.run { gateway in

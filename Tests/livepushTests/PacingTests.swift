@@ -137,6 +137,47 @@ extension EndToEndTests {
             }
         }
 
+        @Test("An update waits for the answer to a push with an alert, and takes the alert along if that failed")
+        func alertUnderWay() throws {
+            let flags = ["--retry-schedule", "600"]
+            try GatewayUnderTest.run(flags: flags) { gateway in
+                let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
+                let outcome = try gateway.livepush(["app", "set", "--live-activity-alert", "on"] + app)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                try gateway.serve(flags)
+                for (number, isLost) in [true, false].enumerated() {
+                    let laID = "order-\(number)"
+                    let phone = try gateway.register(phone: "phone-\(number)", laID: laID)
+                    let status = isLost ? #","status":503"# : ""
+                    let late = APNsPeer.Action(json: #"{"delay":1.5\#(status)}"#)
+                    try gateway.peer.answer(phone.activityToken, late)
+                    try gateway.send {
+                        $0.laID = laID
+                        $0.contentState = #"{"step":1}"#
+                        $0.title = "Late"
+                        $0.desc = nil
+                    }
+                    _ = try gateway.peer.pushes(2 * number + 1)
+                    try gateway.send {
+                        $0.laID = laID
+                        $0.contentState = #"{"step":2}"#
+                        $0.title = nil
+                        $0.desc = nil
+                    }
+                    let push = try gateway.peer.exactly(2 * number + 2)[2 * number + 1]
+                    #expect(push.contentState == #"{"step":2}"#)
+                    #expect(push.aps?["alert"]?["title"]?.string == (isLost ? "Late" : nil))
+                    let timestamp = Double(push.timestamp ?? 0)
+                    #expect(abs(timestamp - push.received) < 3)
+                }
+                try gateway.expectSQL(
+                    "SELECT count(*) FROM delivery WHERE outcome = 'accepted_by_apns' AND account = 'alice'",
+                    "3"
+                )
+                #expect(try gateway.sql("SELECT count(*) FROM waiting_alert") == "0")
+            }
+        }
+
         @Test("An end in the middle of a burst goes out at once, and nothing follows it")
         func endInABurst() throws {
             try GatewayUnderTest.run(flags: Self.paced) { gateway in

@@ -32,6 +32,7 @@ struct ReadmeSession {
             "certificate add",
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
+            "explain",
             "channel create", "channel send", "channel list",
             "simulator", "payload update", "payload date", "schema import", "schema add", "bench",
         ]

@@ -75,7 +75,7 @@ extension EndToEndTests {
                     || answer["outcome"]?.string == "accepted_by_apns" || answer["deleted"]?.boolean == true
                 #expect(isGood, "\(answer.verbatimText)")
             }
-            #expect(results.curlAnswers.count == 11)
+            #expect(results.curlAnswers.count == 12)
 
             let promised = readme.blocks("json answer")
             #expect(results.postAnswers.count == promised.count)

@@ -134,9 +134,10 @@ public struct ContentReview: Sendable, Equatable {
 
 extension ContentCheck {
     /// The version in words.
-    fileprivate var name: String { "version \(self.version) of \(self.attributesType)" }
+    var name: String { "version \(self.version) of \(self.attributesType)" }
 
-    fileprivate var unknownMembers: [ContentNotice] {
+    /// Members that the type does not have.
+    var unknownMembers: [ContentNotice] {
         self.verdicts.flatMap { part, verdict in
             verdict.unknownMembers.map { ContentNotice(unknownMember: $0, of: self.attributesType, part) }
         }

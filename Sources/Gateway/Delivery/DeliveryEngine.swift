@@ -126,6 +126,15 @@ final class DeliveryEngine {
 
     // MARK: - Beginning
 
+    /// What is to become of recipients that are begun.
+    enum Fate {
+        case toBeSent
+        /// Their message took too many instances down.
+        case quarantined
+        /// Their message was taken back.
+        case revoked
+    }
+
     /// Begins the delivery of a message that was just accepted, to all its recipients.
     ///
     /// - Parameter owner: the id under which its row was stored.
@@ -135,7 +144,7 @@ final class DeliveryEngine {
             MessageTask(directory.underWay(receipt, order, deadline: deadline), isWhole: true, isShared: false),
             order.recipients.map { ($0, .none) },
             owner: owner,
-            quarantined: false,
+            as: .toBeSent,
         )
     }
 
@@ -144,12 +153,12 @@ final class DeliveryEngine {
     /// - Parameters:
     ///   - owner: the id under which its row was taken up. Where the instance has another by now, the row is free
     ///     again and nothing happens here.
-    ///   - quarantined: nothing is sent; that is written down.
+    ///   - fate: whether anything is sent; if not, that is written down.
     func begin(
         _ message: MessageTask,
         _ recipients: [(account: String, progress: RecipientProgress)],
         owner: Int64,
-        quarantined: Bool,
+        as fate: Fate,
     ) {
         followInstance()
         guard owner == self.owner, !isClosed else { return message.isDone() }
@@ -160,9 +169,11 @@ final class DeliveryEngine {
         for recipient in recipients {
             let task = RecipientTask(recipient.account, message, RecipientDelivery(progress: recipient.progress), owner)
             let action =
-                quarantined
-                ? task.delivery.quarantine(of: message.underWay)
-                : task.delivery.start(of: message.underWay, at: now)
+                switch fate {
+                case .toBeSent: task.delivery.start(of: message.underWay, at: now)
+                case .quarantined: task.delivery.quarantine(of: message.underWay)
+                case .revoked: task.delivery.cancel(of: message.underWay)
+                }
             perform(action, task)
         }
     }
@@ -202,7 +213,7 @@ final class DeliveryEngine {
 
     private func startAgain(_ task: RecipientTask, at time: UnixTime) {
         // From here on by the monotonic clock: PostgreSQL's may be set back.
-        let due = MonotonicTime.now + min(max(time - currentTime, .milliseconds(1)), pacing.interval)
+        let due = MonotonicTime.now + min(max(time - currentTime, .milliseconds(1)), max(pacing.interval, .seconds(1)))
         // Nearly always the last, since all of them wait equally long.
         let index = (paced.lastIndex { $0.due <= due } ?? -1) + 1
         paced.insert((task, due), at: index)
@@ -252,6 +263,12 @@ final class DeliveryEngine {
                 perform(action, task)
             }
             return
+        }
+        if let waiting = attempt.waitingAlert, message.composer.leftAlertOut {
+            logger.warning(
+                "alert of an older message left out: it does not fit beside the newest state",
+                ["message": .integer(waiting.messageID), "newest": .integer(message.underWay.receipt.id)],
+            )
         }
         let payloadBytes = request.payload.count
         task.sent = SentPush(kind: attempt.kind, installation: attempt.installation, apnsID: request.apnsID)
@@ -386,7 +403,7 @@ final class DeliveryEngine {
                     let checkedAt = engine.currentTime
                     let checked =
                         checksContent ? zip(tasks, found).map { $0.checkingContent(of: $1, at: checkedAt) } : found
-                    let complete = try await engine.withWaitingAlerts(checked, of: tasks)
+                    let complete = try await engine.store.addingAlerts(to: checked, of: tasks, at: checkedAt)
                     let now = engine.currentTime
                     for (task, registrations) in zip(tasks, complete) {
                         let action = task.delivery.activitiesFound(
@@ -400,28 +417,6 @@ final class DeliveryEngine {
                 }
             }
         }
-    }
-
-    /// Adds to what was claimed the alerts of older updates that go along with it.
-    private func withWaitingAlerts(
-        _ found: [[ClaimedActivity]],
-        of tasks: [RecipientTask],
-    ) async throws(PostgresError) -> [[ClaimedActivity]] {
-        var places: [(task: Int, activity: Int)] = []
-        var questions: [DeliveryStore.AlertQuestion] = []
-        for (number, task) in tasks.enumerated() where task.mayMeetAlerts {
-            for (index, activity) in found[number].enumerated() {
-                guard let question = task.alertQuestion(on: activity) else { continue }
-                places.append((number, index))
-                questions.append(question)
-            }
-        }
-        guard !questions.isEmpty else { return found }
-        var complete = found
-        for (place, alert) in zip(places, try await store.waitingAlerts(questions)) {
-            complete[place.task][place.activity].waitingAlert = alert
-        }
-        return complete
     }
 
     private func askForStarts() async {
@@ -456,23 +451,13 @@ final class DeliveryEngine {
                 await query(batch) { engine, tasks throws(PostgresError) in
                     let accounts = tasks.map { ($0.message.underWay.order.sdkAppID, $0.account) }
                     let found = try await engine.store.devices(of: accounts)
-                    for (task, devices) in zip(tasks, found) {
-                        let notification = task.message.underWay.order.notification
-                        guard notification.badge == .unchanged else {
-                            task.installationsNotCounted = devices.filter { device in
-                                !task.delivery.goes(to: device.installation)
-                                    || notification.translated(by: notification.translation(for: device.language))
-                                        .isEmpty
-                            }.map(\.installation)
-                            engine.perform(.lookUpDevices, task)
-                            continue
-                        }
-                        let now = engine.currentTime
-                        let action = task.delivery.devicesFound(
+                    let shown = try await engine.store.shownPushes(replacedBy: tasks)
+                    for (number, (task, devices)) in zip(tasks, found).enumerated() {
+                        let action = task.devicesLookedUp(
                             devices,
-                            of: task.message.underWay,
+                            replacing: shown[number],
                             schedule: engine.retrySchedule,
-                            at: now,
+                            at: engine.currentTime,
                         )
                         engine.perform(action, task)
                     }

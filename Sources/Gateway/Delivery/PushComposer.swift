@@ -6,6 +6,9 @@ struct PushComposer {
     /// Reason of a target whose payload exceeds Apple's limit even without what can be left out.
     static let payloadOverLimit = "payload_over_limit"
 
+    /// Whether the last request left out the alert that its attempt was to take along, for want of room.
+    private(set) var leftAlertOut = false
+
     private let message: MessageUnderWay
     /// By the position of the translation, nil for the message's own texts.
     private var notifications: [Int?: Encoded] = [:]
@@ -55,6 +58,13 @@ struct PushComposer {
 
     /// That of a start is the activity's, so that one that is sent again replaces the one that APNs still has.
     private func collapseID(_ kind: DeliveryTarget.Kind, _ account: String) -> String {
+        if let replaced = message.order.replaced {
+            // The one of the notification that is to go away.
+            guard let laID = replaced.laID, message.application.fallbackCollapse == .activity else {
+                return PushIdentifiers.collapseID(messageID: replaced.messageID)
+            }
+            return PushIdentifiers.collapseID(account: account, laID: laID)
+        }
         let isOfActivity =
             switch kind {
             case .activity: false
@@ -96,12 +106,16 @@ struct PushComposer {
             defaultIsImmediate: instruction.defaultDismissal == .immediate,
             now: now.seconds,
         )
+        leftAlertOut = attempt.waitingAlert != nil
         if let waiting = attempt.waitingAlert {
             var content = content(of: instruction, for: attempt, start)
             content.alert = waiting.alert
             let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: dismissalDate)
             // Where both do not fit into one push, the state goes without the alert.
-            if payload.count <= PayloadLimit.bytes { return payload }
+            if payload.count <= PayloadLimit.bytes {
+                leftAlertOut = false
+                return payload
+            }
         }
         if activity == nil || activity?.dismissalDate != dismissalDate || activity?.checked != attempt.checkedContent
             || activity?.start != start

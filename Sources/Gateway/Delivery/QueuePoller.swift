@@ -259,7 +259,12 @@ final class QueuePoller {
         }
         let underWay = directory.underWay(row.receipt, order, deadline: row.deadline)
         let message = MessageTask(underWay, isWhole: row.account == nil, isShared: true, isDone: isDone)
-        engine.begin(message, open, owner: owner, quarantined: row.deaths.quarantines)
+        engine.begin(
+            message,
+            open,
+            owner: owner,
+            as: row.deaths.quarantines ? .quarantined : row.isRevoked ? .revoked : .toBeSent,
+        )
         return true
     }
 }

@@ -23,6 +23,10 @@ struct RecipientDelivery: Sendable {
         case settle(Settlement)
     }
 
+    /// Why nothing more is sent of a message that was taken back, and why its replacement goes where it goes.
+    static let revoked = "revoked"
+    /// Why a replacement waits.
+    static let revokedPushUnderWay = "revoked_push_under_way"
     /// Why a target waits for its turn after another message's push.
     static let paced = "paced"
 
@@ -65,7 +69,8 @@ struct RecipientDelivery: Sendable {
             return expire(of: message)
         }
         if message.order.activity == nil {
-            enterNotificationStage(because: "no_activity_in_message")
+            let isReplacement = message.order.replaced != nil
+            enterNotificationStage(because: isReplacement ? RecipientDelivery.revoked : "no_activity_in_message")
         }
         return progress.stage == .notification ? lookUpDevices(of: message) : .claimActivities
     }
@@ -275,6 +280,29 @@ struct RecipientDelivery: Sendable {
         progress.installations?.contains(installation) ?? true
     }
 
+    /// The message was taken back: nothing more of it is sent.
+    mutating func cancel(of message: MessageUnderWay) -> Action {
+        settleOpenTargets(as: .cancelled, reason: RecipientDelivery.revoked)
+        return finish(
+            of: message,
+            adding: progress.targets.isEmpty ? nothing(.cancelled, RecipientDelivery.revoked) : nil,
+        )
+    }
+
+    /// What the message is to replace may still come up: it waits for that.
+    func waitForReplacedPushes(at now: UnixTime) -> Action {
+        .settle(
+            Settlement(
+                next: .waiting(
+                    until: now + .seconds(1),
+                    reason: RecipientDelivery.revokedPushUnderWay,
+                    progress: progress,
+                ),
+                corrections: [],
+            )
+        )
+    }
+
     // MARK: - Resolution
 
     /// Decides once no push is under way.
@@ -318,7 +346,8 @@ struct RecipientDelivery: Sendable {
             return lookUpDevices(of: message)
         case .notification:
             let hasDevice = progress.targets.contains { $0.kind == .device }
-            return finish(of: message, adding: hasDevice ? nil : nothing(.nothingToSend, "no_device"))
+            let reason = message.order.replaced == nil ? "no_device" : "nothing_shown"
+            return finish(of: message, adding: hasDevice ? nil : nothing(.nothingToSend, reason))
         }
     }
 

@@ -230,6 +230,31 @@ extension RecipientTask {
         )
     }
 
+    /// What follows from its devices, which are looked up once more to be counted where that was not known before.
+    ///
+    /// - Parameter shown: the pushes that the message replaces, where it does: it goes nowhere else.
+    func devicesLookedUp(
+        _ devices: [FoundDevice],
+        replacing shown: ReplacedPushes?,
+        schedule: RetrySchedule,
+        at now: UnixTime,
+    ) -> RecipientDelivery.Action {
+        let notification = message.underWay.order.notification
+        guard notification.badge == .unchanged else {
+            installationsNotCounted = devices.filter { device in
+                !delivery.goes(to: device.installation)
+                    || notification.translated(by: notification.translation(for: device.language)).isEmpty
+            }.map(\.installation)
+            return .lookUpDevices
+        }
+        guard let shown else {
+            return delivery.devicesFound(devices, of: message.underWay, schedule: schedule, at: now)
+        }
+        if shown.areUnderWay { return delivery.waitForReplacedPushes(at: now) }
+        let replaced = devices.filter { shown.installations.contains($0.installation) }
+        return delivery.devicesFound(replaced, of: message.underWay, schedule: schedule, at: now)
+    }
+
     /// Whether the next look-up of its devices counts the message. Where only translations have a text, or it goes to some
     /// installations only, the devices are looked up once before: SQL cannot tell which of them are left out.
     var isToBeCounted: Bool {

@@ -6,6 +6,9 @@ struct WaitingAlert: Sendable, Equatable {
     /// The message that it belongs to.
     var messageID: Int64
     var alert: ActivityAlert
+    /// Whether its own push has been under way for less than ten seconds, so that APNs may still accept it: what is newer
+    /// waits for that, since it would take the place of a push whose alert nobody could say any more.
+    var isUnderWay = false
 }
 
 extension ActivityAlert {

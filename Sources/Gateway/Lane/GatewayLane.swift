@@ -9,6 +9,9 @@ public final class GatewayLane {
     /// What the dialects accept messages through.
     public var gateway: any MessageGateway { router }
 
+    /// What messages are taken back through.
+    public var revoker: any MessageRevoker { router }
+
     /// What broadcast channels are managed and sent to through.
     public let channels: any ChannelGateway
 
@@ -24,6 +27,9 @@ public final class GatewayLane {
     private let instance: GatewayInstance
     private let tokenStore: ProviderTokenStore
     private let counters = DeliveryCounters()
+    private let configuration: GatewayConfiguration
+    private let directory: ApplicationDirectory
+    private let logger: Logger
 
     /// - Parameters:
     ///   - loop: the lane's loop.
@@ -40,6 +46,9 @@ public final class GatewayLane {
     ) throws {
         self.loop = loop
         self.instance = instance
+        self.configuration = configuration
+        self.directory = directory
+        self.logger = logger
         self.pool = PostgresPool(
             url: configuration.databaseURL,
             connections: configuration.connectionsPerLane,
@@ -135,6 +144,13 @@ public final class GatewayLane {
     public func retire(_ keys: [APNsSigningKey]) {
         for key in keys {
             client.retire(key)
+        }
+    }
+
+    /// What a dialect is given in place of ``gateway`` for a request that is only to be explained.
+    public func explainer() -> MessageExplainer {
+        MessageExplainer(pool: pool, directory: directory, configuration: configuration, logger: logger) { [router] in
+            router.now()
         }
     }
 

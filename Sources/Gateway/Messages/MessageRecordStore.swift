@@ -4,7 +4,7 @@ public import PostgresClient
 /// What became of messages, for whoever sent them and has no SQL.
 ///
 /// One object per lane, used on that lane's thread.
-public final class MessageRecordStore {
+public final class MessageRecordStore: MessageRecords {
     /// A key is given once, unless the caller names the same MsgSeq and MsgRandom within a second.
     private static let mostMessages: Int64 = 10
 
@@ -174,7 +174,7 @@ public final class MessageRecordStore {
     private static let finished: StaticString = """
         SELECT message_id, account, installation, route, route_reason, fallback, outcome, apns_status::bigint,
             apns_reason, apns_id::text, attempts::bigint, priority::bigint, priority_reason, timestamp_sent, sent_at,
-            finished_at, token_fingerprint, environment
+            finished_at, token_fingerprint, environment, business_id
         FROM delivery WHERE message_id = ANY($1::bigint[]) AND accepted_at BETWEEN $2::timestamptz AND $3::timestamptz
         ORDER BY account, fallback, installation
         LIMIT CASE WHEN EXISTS (SELECT FROM fan_out WHERE message_id = ANY($1::bigint[])) THEN $4::bigint END
@@ -257,5 +257,6 @@ extension RecipientRecord {
         finishedAt = UnixTime(microseconds: try row.timestampMicroseconds(15))
         tokenFingerprint = try row.textOrNil(16)
         environment = try row.textOrNil(17)
+        businessID = try row.integerOrNil(18)
     }
 }

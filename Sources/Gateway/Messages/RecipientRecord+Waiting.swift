@@ -78,6 +78,7 @@ extension RecipientRecord {
         sentAt = target.sentAt
         tokenFingerprint = target.tokenFingerprint
         environment = target.environment?.rawValue
+        businessID = target.businessID
     }
 }
 

@@ -5,8 +5,9 @@ import VerbatimJSON
 /// release may add keys and the one before it still reads the order; a change that the former cannot read needs a new
 /// version number one release after its reader.
 extension PushOrder {
-    /// The newest version that this release reads. It writes the first, and the second only for an order with an
-    /// audience: a release that knows none would take it for one without recipients. It leaves the second to others.
+    /// The newest version that this release reads. It writes the first, and the second only for an order that has an
+    /// audience or replaces another's pushes: a release that knows no such thing would take it for one without
+    /// recipients, or send it everywhere. It leaves the second to others.
     static let encodingVersion: Int64 = 2
 
     /// The order could not be read back: written by a newer release, or damaged.
@@ -20,7 +21,8 @@ extension PushOrder {
         let recipientBytes = recipients.reduce(0) { $0 + $1.utf8.count + 3 }
         var writer = JSONWriter(capacity: 768 + recipientBytes + (activity?.content.contentState.count ?? 0))
         writer.beginObject()
-        writer.member("version", audience == nil ? 1 : PushOrder.encodingVersion)
+        let isNew = audience != nil || replaced != nil
+        writer.member("version", isNew ? PushOrder.encodingVersion : 1)
         writer.member("dialect", dialect.rawValue)
         writer.member("endpoint", endpoint)
         writer.member("sdkAppId", sdkAppID)
@@ -45,6 +47,10 @@ extension PushOrder {
         writer.member("suppression", suppression?.rawValue)
         writer.member("lifetime", lifetime)
         writer.member("otherPlatforms", raw: otherPlatforms)
+        if let replaced {
+            writer.key("replaced")
+            replaced.encode(to: &writer)
+        }
         writer.endObject()
         return writer.bytes
     }
@@ -80,6 +86,10 @@ extension PushOrder {
             lifetime: try root.number("lifetime"),
             otherPlatforms: root["otherPlatforms"].map { Array($0.verbatim) },
         )
+        if let value = root["replaced"] {
+            guard let message = ReplacedMessage(decoding: value) else { throw DecodingError(key: "replaced") }
+            replaced = message
+        }
     }
 }
 

@@ -45,6 +45,8 @@ public struct PushOrder: Sendable, Equatable {
     public var fitsAll: ContentSchemas?
     /// How long a push may be tried, in seconds from accept, 0 to 604,800.
     public var lifetime: Int64
+    /// The message that was taken back, whose notifications this one replaces, and goes nowhere else.
+    public var replaced: ReplacedMessage?
 
     /// Makes an order. The dialect has checked every limit before.
     public init(

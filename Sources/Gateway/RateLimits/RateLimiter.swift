@@ -8,6 +8,8 @@ public final class RateLimiter: Sendable, Equatable {
 
     private let budget: Mutex<RateBudget>
     private let now: @Sendable () -> MonotonicTime
+    /// Counts UserSigs that are not accepted in place of this one.
+    private let failures: RateLimiter?
 
     /// A limiter that has let nothing through yet.
     ///
@@ -16,6 +18,20 @@ public final class RateLimiter: Sendable, Equatable {
         self.limits = limits
         self.budget = Mutex(RateBudget(limits))
         self.now = now
+        self.failures = nil
+    }
+
+    private init(failuresOf other: RateLimiter) {
+        self.limits = RateLimits()
+        self.budget = Mutex(RateBudget(RateLimits()))
+        self.now = other.now
+        self.failures = other
+    }
+
+    /// One for requests that do nothing: it lets all of them through, and counts UserSigs that are not accepted together
+    /// with this one.
+    func ofRequestsWithoutEffect() -> RateLimiter {
+        RateLimiter(failuresOf: self)
     }
 
     /// The limiter for `limits`: `former` with all that it has counted if its limits are the same, nil if there are none.
@@ -44,6 +60,7 @@ public final class RateLimiter: Sendable, Equatable {
     /// To be asked only after the check has failed: a good UserSig passes whatever others did in the name of its
     /// identifier, or else a stranger could lock it out.
     public func countUserSigFailure(of identifier: String) throws(RateLimitExceeded) {
+        if let failures { return try failures.countUserSigFailure(of: identifier) }
         try count { budget, now throws(RateLimitExceeded) in try budget.takeUserSigFailure(of: identifier, at: now) }
     }
 

@@ -27,6 +27,7 @@ struct AgedTable: Sendable {
         ),
         // What waits stays, however long ago it was accepted.
         AgedTable(name: "scheduled_message", condition: "cancelled_at < now() - $1 * interval '1 day'"),
+        AgedTable(name: "revocation", condition: "accepted_at < now() - $1 * interval '1 day'"),
         AgedTable(name: "channel_request", condition: "requested_at < now() - $1 * interval '1 day'"),
         AgedTable(
             name: "alarm",

@@ -21,15 +21,15 @@ extension DeliveryStore {
 
     /// Remembers the alerts of those that have one, and finds for the others the older alert that did not come through.
     ///
-    /// One that is under way for less than ten seconds is not found: its own push still brings it.
+    /// One that is under way for less than ten seconds does not go along: its own push may still bring it.
     ///
-    /// - Returns: for each question, in order, the alert that the push takes along.
+    /// - Returns: for each question, in order, the alert that the push takes along, or waits for.
     func waitingAlerts(_ questions: [AlertQuestion]) async throws(PostgresError) -> [WaitingAlert?] {
         let columns: [PostgresParameter] = [
             .integers(questions.map(\.sdkAppID)), .texts(questions.map(\.account)), .texts(questions.map(\.laID)),
             .texts(questions.map(\.installation)), .integers(questions.map(\.messageID)),
         ]
-        let results = try await pool.run([
+        let results = try await run([
             PostgresStatement("DELETE FROM waiting_alert WHERE until <= clock_timestamp()"),
             PostgresStatement(
                 """
@@ -58,12 +58,12 @@ extension DeliveryStore {
             ),
             PostgresStatement(
                 """
-                SELECT asked.position, known.message_id, known.content
+                SELECT asked.position, known.message_id, known.content,
+                    coalesce(known.sent_at >= clock_timestamp() - interval '10 seconds', false)
                 FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::boolean[])
                     WITH ORDINALITY AS asked (sdk_app_id, account, la_id, installation, message_id, takes_along, position)
                 JOIN waiting_alert AS known USING (sdk_app_id, account, la_id, installation)
                 WHERE asked.takes_along AND known.message_id < asked.message_id
-                    AND (known.sent_at IS NULL OR known.sent_at < clock_timestamp() - interval '10 seconds')
                 """,
                 columns + [.booleans(questions.map { $0.alert == nil && $0.isClaimed })],
             ),
@@ -74,9 +74,44 @@ extension DeliveryStore {
             guard let position = Int(exactly: try row.integer(0) - 1), alerts.indices.contains(position),
                 let alert = ActivityAlert(decoding: try row.bytes(2))
             else { continue }
-            alerts[position] = WaitingAlert(messageID: try row.integer(1), alert: alert)
+            alerts[position] = WaitingAlert(
+                messageID: try row.integer(1),
+                alert: alert,
+                isUnderWay: try row.boolean(3),
+            )
         }
         return alerts
+    }
+
+    /// Adds to what was claimed the alerts of older updates that go along with it. An update that would overtake a push
+    /// with an alert waits a moment for its answer: it takes the alert along if that push does not come through. An end
+    /// waits for nothing.
+    func addingAlerts(
+        to found: [[ClaimedActivity]],
+        of tasks: [RecipientTask],
+        at now: UnixTime,
+    ) async throws(PostgresError) -> [[ClaimedActivity]] {
+        var places: [(task: Int, activity: Int)] = []
+        var questions: [AlertQuestion] = []
+        for (number, task) in tasks.enumerated() where task.mayMeetAlerts {
+            for (index, activity) in found[number].enumerated() {
+                guard let question = task.alertQuestion(on: activity) else { continue }
+                places.append((number, index))
+                questions.append(question)
+            }
+        }
+        guard !questions.isEmpty else { return found }
+        var complete = found
+        for (place, alert) in zip(places, try await waitingAlerts(questions)) {
+            if alert?.isUnderWay == true {
+                guard tasks[place.task].message.underWay.order.activity?.content.event != .end else { continue }
+                complete[place.task][place.activity].verdict = .paced
+                complete[place.task][place.activity].sendableFrom = now + .seconds(1)
+            } else {
+                complete[place.task][place.activity].waitingAlert = alert
+            }
+        }
+        return complete
     }
 
     /// What became of the alerts that pushes carried.

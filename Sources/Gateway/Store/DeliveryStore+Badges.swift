@@ -26,7 +26,7 @@ extension DeliveryStore {
     /// - Parameter now: the time by which the caller decides whether an app is in front.
     /// - Returns: for each, in order, the account's devices.
     func countedDevices(_ counts: [BadgeCount], at now: UnixTime) async throws(PostgresError) -> [[FoundDevice]] {
-        let result = try await pool.run(
+        let result = try await run(
             PostgresStatement(
                 """
                 WITH asked AS (

@@ -8,6 +8,8 @@ extension DeliveryStore {
         var account: String?
         var deadline: UnixTime
         var deaths: InstanceDeaths
+        /// Whether its sender took the message back.
+        var isRevoked: Bool
         /// The message's order as stored.
         var content: [UInt8]
         /// The recipient's progress as stored.
@@ -38,7 +40,8 @@ extension DeliveryStore {
                     )
                     SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
                         coalesce(content, (SELECT whole.content FROM pending AS whole
-                            WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress
+                            WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress,
+                        EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id)
                     FROM taken ORDER BY message_id
                     """,
                     [.integer(owner), .integer(limit)],
@@ -55,7 +58,8 @@ extension DeliveryStore {
                     )
                     SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
                         coalesce(content, (SELECT whole.content FROM pending AS whole
-                            WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress
+                            WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress,
+                        EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id)
                     FROM taken ORDER BY message_id
                     """,
                     [.integer(owner), .integer(limit), .integer(isolation.rawValue)],
@@ -72,6 +76,7 @@ extension DeliveryStore {
                     account: try row.textOrNil(2),
                     deadline: UnixTime(microseconds: try row.timestampMicroseconds(3)),
                     deaths: InstanceDeaths(number: try row.integer(4), alone: try row.integer(5)),
+                    isRevoked: try row.boolean(8),
                     content: try row.bytesOrNil(6) ?? [],
                     progress: try row.bytesOrNil(7),
                 )

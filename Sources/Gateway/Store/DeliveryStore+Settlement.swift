@@ -158,11 +158,16 @@ extension DeliveryStore {
             INSERT INTO pending AS stored (message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline,
                 takeovers, attempts, reason, progress)
             SELECT row.message_id, row.account, row.accepted_at, row.sdk_app_id,
-                CASE WHEN row.is_kept THEN $1::bigint END, row.due, row.deadline, 0, row.attempts::integer, row.reason,
-                row.progress
+                CASE WHEN row.is_kept THEN $1::bigint END,
+                -- Its sender took it back meanwhile: there is nothing to wait for.
+                CASE WHEN is_revoked THEN clock_timestamp() ELSE row.due END, row.deadline, 0, row.attempts::integer,
+                CASE WHEN is_revoked THEN 'revoked' ELSE row.reason END, row.progress
             FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[], $6::timestamptz[],
                 $7::timestamptz[], $8::bigint[], $9::text[], $10::bytea[], $11::boolean[])
                 AS row (message_id, account, accepted_at, sdk_app_id, due, deadline, attempts, reason, progress, is_kept)
+            CROSS JOIN LATERAL (
+                SELECT EXISTS (SELECT FROM revocation WHERE revocation.message_id = row.message_id) AS is_revoked OFFSET 0
+            ) AS taken_back
             WHERE (EXISTS (
                     SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
                         AND pending.instance_id = $1::bigint)

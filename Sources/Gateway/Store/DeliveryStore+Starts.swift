@@ -43,7 +43,7 @@ extension DeliveryStore {
         var unit: [PostgresStatement] = []
         if !claims.isEmpty { unit.append(claim(claims.map { questions[$0] }, rules)) }
         if !waits.isEmpty { unit.append(wait(waits.map { questions[$0] })) }
-        var results = try await pool.run(unit)[...]
+        var results = try await run(unit)[...]
         if !claims.isEmpty, let result = results.popFirst() {
             for row in result.rows {
                 guard let position = Int(exactly: try row.integer(0) - 1), claims.indices.contains(position),

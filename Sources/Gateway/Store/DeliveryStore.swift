@@ -6,9 +6,26 @@ import PostgresClient
 /// Sync.
 final class DeliveryStore {
     let pool: PostgresPool
+    /// Whether claims, counts and the like are rolled back, so that they tell what they would and change nothing.
+    private let isTrial: Bool
 
-    init(pool: PostgresPool) {
+    /// - Parameter isTrial: what changes rows on the way to a push is rolled back at once.
+    init(pool: PostgresPool, isTrial: Bool = false) {
         self.pool = pool
+        self.isTrial = isTrial
+    }
+
+    /// Runs what changes rows on the way to a push.
+    func run(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
+        isTrial ? try await pool.runAndRollBack(unit) : try await pool.run(unit)
+    }
+
+    /// The same with one statement.
+    func run(_ statement: PostgresStatement) async throws(PostgresError) -> PostgresResult {
+        guard let result = try await run([statement]).first else {
+            throw PostgresError(.unexpectedResult(column: "(number of results)"))
+        }
+        return result
     }
 
     // MARK: - Accept
@@ -180,7 +197,7 @@ final class DeliveryStore {
             .boolean(readsVersions),
         ]
         let isLimited = claims.contains { $0.installations != nil }
-        let result = try await pool.run(
+        let result = try await run(
             isLimited
                 ? PostgresStatement(
                     unsafeText: DeliveryStore.limitedClaimText,

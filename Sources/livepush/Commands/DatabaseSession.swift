@@ -30,6 +30,21 @@ actor DatabaseSession {
         }
     }
 
+    /// A pool of one connection on the session's loop, to be closed before the session ends: for what a gateway's parts do
+    /// in a command.
+    func openPool(_ url: String, logger: Logger) -> PostgresPool {
+        let pool = PostgresPool(
+            url: url,
+            connections: 1,
+            on: loop,
+            logger: logger,
+            connectionWait: .seconds(10),
+            applicationName: "livepush command",
+        )
+        pool.start()
+        return pool
+    }
+
     private func withConnection<Answer: Sendable>(
         _ url: String,
         _ statementTimeout: Duration,

@@ -42,6 +42,7 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 17, name: "0017_channels.sql", file: PackageResources._017_channels_sql),
         SchemaMigration(version: 18, name: "0018_fan_out.sql", file: PackageResources._018_fan_out_sql),
         SchemaMigration(version: 19, name: "0019_schedule.sql", file: PackageResources._019_schedule_sql),
+        SchemaMigration(version: 21, name: "0021_revocations.sql", file: PackageResources._021_revocations_sql),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.

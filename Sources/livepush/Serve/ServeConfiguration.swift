@@ -56,7 +56,8 @@ struct ServeConfiguration: Sendable {
         return apns
     }
 
-    private static func gateway(_ arguments: CommandArguments) throws -> GatewayConfiguration {
+    /// The gateway's own part: limits, intervals and rules.
+    static func gateway(_ arguments: CommandArguments) throws -> GatewayConfiguration {
         var apns = try apns(arguments)
         apns.requestTimeout = try arguments.duration("apns-request-timeout") ?? apns.requestTimeout
         apns.pingInterval = try arguments.duration("apns-ping-interval") ?? apns.pingInterval

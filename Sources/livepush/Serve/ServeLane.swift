@@ -13,6 +13,7 @@ actor ServeLane {
     private let lane: GatewayLane
     private let tencent: TencentIMAPI
     private let client: ClientAPI
+    private let logger: Logger
     private var server: HTTPServer?
     private var page: MetricsPage?
     private var httpMetrics = HTTPMetrics()
@@ -31,6 +32,7 @@ actor ServeLane {
         let loop = try EventLoop()
         self.loop = loop
         self.state = state
+        self.logger = logger
         let lane = try GatewayLane(
             on: loop,
             configuration: configuration,
@@ -40,11 +42,17 @@ actor ServeLane {
             logger: logger,
         )
         self.lane = lane
-        self.tencent = TencentIMAPI(gateway: lane.gateway, logger: logger)
+        let records = MessageRecordStore(pool: lane.pool, logger: logger)
+        self.tencent = TencentIMAPI(
+            gateway: lane.gateway,
+            records: records,
+            revoker: lane.revoker,
+            logger: logger,
+        )
         self.client = ClientAPI(
             gateway: lane.gateway,
             registrations: RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger),
-            messages: MessageRecordStore(pool: lane.pool, logger: logger),
+            messages: records,
             channels: lane.channels,
             logger: logger,
         )
@@ -111,6 +119,9 @@ actor ServeLane {
     }
 
     private func response(to request: HTTPRequest) async -> HTTPResponse {
+        if ExplainedRequest.isAsked(by: request) {
+            return await ExplainedRequest.response(to: request, by: lane.explainer(), logger: logger)
+        }
         if request.path == "/v4" || request.path.hasPrefix("/v4/") {
             return await tencent.respond(to: request)
         }
