@@ -30,7 +30,7 @@ CREATE TABLE fan_out (
     started_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     listed bigint NOT NULL DEFAULT 0,
     advanced_at timestamptz,
-    outcome text CHECK (outcome IN ('listed', 'superseded', 'expired', 'suppressed', 'quarantined')),
+    outcome text CHECK (outcome IN ('listed', 'superseded', 'expired', 'suppressed', 'cancelled', 'quarantined')),
     ended_by bigint,
     finished_at timestamptz,
     CHECK ((outcome IS NULL) = (finished_at IS NULL))
@@ -51,7 +51,7 @@ COMMENT ON COLUMN fan_out.replaces_older IS 'true: an older silent update to the
 COMMENT ON COLUMN fan_out.started_at IS 'When its first recipients were looked up.';
 COMMENT ON COLUMN fan_out.listed IS 'How many recipients were found so far; each of them has rows in delivery or pending.';
 COMMENT ON COLUMN fan_out.advanced_at IS 'When that was counted.';
-COMMENT ON COLUMN fan_out.outcome IS 'listed: all recipients were found. superseded: a newer update or end goes to the same audience, so that those who were not found yet get only that. expired, suppressed, quarantined: as in delivery, for all who were not found yet. null: it is not done.';
+COMMENT ON COLUMN fan_out.outcome IS 'listed: all recipients were found. superseded: a newer update or end goes to the same audience, so that those who were not found yet get only that. expired, suppressed, cancelled, quarantined: as in delivery, for all who were not found yet. null: it is not done.';
 COMMENT ON COLUMN fan_out.ended_by IS 'Of superseded: the newer message.';
 COMMENT ON COLUMN fan_out.finished_at IS 'When the outcome was written. Recipients may still wait for another attempt.';
 
@@ -85,7 +85,7 @@ COMMENT ON COLUMN fan_outs.accepted_at IS 'When the message was accepted.';
 COMMENT ON COLUMN fan_outs.started_at IS 'When its first recipients were looked up.';
 COMMENT ON COLUMN fan_outs.listed IS 'How many recipients were found so far; what became of each stands in recent_deliveries or undelivered.';
 COMMENT ON COLUMN fan_outs.advanced_at IS 'When that was counted.';
-COMMENT ON COLUMN fan_outs.state IS 'under way, or how it ended: listed, superseded, expired, suppressed, quarantined.';
+COMMENT ON COLUMN fan_outs.state IS 'under way, or how it ended: listed, superseded, expired, suppressed, cancelled, quarantined.';
 COMMENT ON COLUMN fan_outs.ended_by IS 'The key of the newer message that superseded it.';
 COMMENT ON COLUMN fan_outs.finished_at IS 'When it ended. Recipients may still wait for another attempt.';
 COMMENT ON COLUMN fan_outs.devices IS 'How many device tokens were named.';

@@ -164,9 +164,12 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// What follows an acceptance.
     private func begin(_ message: DeliveryStore.NewMessage, _ acceptance: Acceptance, _ owner: Int64?) {
         counters.accepted(message.order, isRepeat: acceptance.isRepeat)
-        if let owner, !acceptance.isRepeat {
-            begin(acceptance.message, message.order, owner: owner)
+        guard let owner, !acceptance.isRepeat else { return }
+        guard message.order.audience != nil else {
+            return engine.begin(acceptance.message, message.order, owner: owner)
         }
+        let deadline = acceptance.message.acceptedAt + .seconds(message.order.lifetime)
+        fanOuts.begin(FanOut(acceptance.message, message.order, deadline: deadline, owner: owner))
     }
 
     /// Takes a message in, or refuses it at once. Synchronous: between a check in an async method and what follows it,
@@ -236,12 +239,30 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// Most recipients of one replacement.
     private static let replacementSize = 500
 
+    /// How often it is tried again to take back a message to an audience that goes on meanwhile.
+    private static let revocationAttempts = 20
+
     func revoke(
         _ key: String,
         replacing replacement: PushOrder?,
         by sender: String,
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> Revocation {
+        for _ in 0..<MessageRouter.revocationAttempts {
+            if let revocation = try await tryToRevoke(key, replacing: replacement, by: sender, in: sdkAppID) {
+                return revocation
+            }
+        }
+        throw GatewayUnavailable(.overloaded)
+    }
+
+    /// - Returns: nil if the message went on to other recipients since they were looked up.
+    private func tryToRevoke(
+        _ key: String,
+        replacing replacement: PushOrder?,
+        by sender: String,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Revocation? {
         guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
         let found = try await asking { () throws(PostgresError) in try await store.revocable(key, in: sdkAppID) }
         guard let found else {
@@ -273,6 +294,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             try await store.revoke(found, of: sdkAppID, by: sender, replacements: replacements)
         } catch {
             if error.sqlState == "23505" { return .revokedBefore }
+            if error.sqlState == "22012" { return nil }
             throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
         }
         for message in replacements {
@@ -300,14 +322,6 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
                 await store(waiting.removePrefix(MessageRouter.batchSize))
             }
         }
-    }
-
-    private func begin(_ receipt: AcceptedMessage, _ order: PushOrder, owner: Int64) {
-        guard order.audience != nil else {
-            return engine.begin(receipt, order, owner: owner)
-        }
-        let deadline = receipt.acceptedAt + .seconds(order.lifetime)
-        fanOuts.begin(FanOut(receipt, order, deadline: deadline, owner: owner))
     }
 
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no

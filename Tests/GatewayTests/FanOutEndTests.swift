@@ -25,9 +25,19 @@ struct FanOutEndTests {
         return order
     }
 
-    private static func end(_ order: PushOrder, newer: Int64? = 43, at seconds: Int64 = 1) -> FanOutEnd? {
-        let deadline = Fixture.accepted + .seconds(60)
-        return FanOutEnd(of: order, newer: newer, deadline: deadline, at: Fixture.accepted + .seconds(seconds))
+    private static func end(
+        _ order: PushOrder,
+        newer: Int64? = 43,
+        isRevoked: Bool = false,
+        at seconds: Int64 = 1,
+    ) -> FanOutEnd? {
+        FanOutEnd(
+            of: order,
+            newer: newer,
+            isRevoked: isRevoked,
+            deadline: Fixture.accepted + .seconds(60),
+            at: Fixture.accepted + .seconds(seconds),
+        )
     }
 
     @Test("a newer message ends a silent update, and nothing else does before its deadline")
@@ -66,6 +76,7 @@ struct FanOutEndTests {
     @Test("what the sender suppressed is listed for nobody, whatever else there is")
     func suppressed() {
         #expect(Self.end(Self.order(audience: .everyone, suppression: .onlineOnly), at: 60) == .suppressed)
+        #expect(Self.end(Self.order(.end), isRevoked: true, at: 60) == .revoked)
     }
 
     @Test("a cursor is read back as it was; one of a newer release, or damaged, is not read")

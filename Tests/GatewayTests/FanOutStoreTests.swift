@@ -219,8 +219,9 @@ struct FanOutStoreTests {
             ]
             let receipts = try await database.accept(orders, owner: 5)
             let store = FanOutStore(pool: database.pool)
-            func newer() async throws -> Int64? {
-                try await store.newer(than: receipts[0].id, to: "order-7", of: StoreDatabase.sdkAppID)
+            func newer(to activity: String? = "order-7", of app: Int64 = StoreDatabase.sdkAppID) async throws -> Int64?
+            {
+                try await store.standing(of: receipts[0].id, to: activity, in: app).newer
             }
             for (receipt, order) in zip(receipts, orders).dropFirst(2) {
                 try await store.begin(receipt, order, owner: 5)
@@ -229,7 +230,19 @@ struct FanOutStoreTests {
             #expect(try await newer() == nil)
             try await store.begin(receipts[1], orders[1], owner: 5)
             #expect(try await newer() == receipts[1].id)
-            #expect(try await store.newer(than: receipts[0].id, to: "order-7", of: 1) == nil)
+            #expect(try await newer(of: 1) == nil)
+            #expect(try await newer(to: nil) == nil)
+            try database.sql(
+                """
+                INSERT INTO revocation (message_id, accepted_at, sdk_app_id, revoked_by)
+                VALUES (\(receipts[1].id), now(), \(StoreDatabase.sdkAppID), 'a')
+                """
+            )
+            for (number, receipt) in receipts.enumerated() {
+                let standing = try await store.standing(of: receipt.id, to: nil, in: StoreDatabase.sdkAppID)
+                #expect(standing.isRevoked == (number == 1))
+            }
+            try database.sql("DELETE FROM revocation")
         }
     }
 

@@ -150,7 +150,11 @@ extension EndToEndTests {
             try gateway.serve()
             first.program.signal(SIGTERM)
             try gateway.expectSQL("SELECT state FROM fan_outs", "listed", within: 30)
-            #expect(Set(try gateway.peer.exactly(1200).map(\.token)) == tokens)
+            // What is under way too long is given back, and goes out again with its id.
+            let pushes = try gateway.peer.pushes(1200)
+            #expect(Set(pushes.map(\.token)) == tokens)
+            #expect(Set(pushes.compactMap { $0["apns-id"] }).count == 1200)
+            #expect(try gateway.sql("SELECT count(*), count(DISTINCT account) FROM delivery") == "1200|1200")
             let hasEnded = eventually(within: 25) { first.program.status == 0 }
             #expect(hasEnded)
         }
@@ -350,6 +354,35 @@ extension EndToEndTests {
                 let metrics = try HTTPExchange("GET", port: gateway.port, "/metrics").answer().text
                 #expect(metrics.contains(#"livepush_fan_outs_total{outcome="listed"} 4"#))
                 #expect(metrics.contains(#"livepush_recipients_accepted_total{endpoint="timpush/push"} 4"#))
+            }
+        }
+
+        @Test("A push to all that is taken back stops, and is replaced on every phone that got it, under way ones too")
+        func revoked() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.sql(
+                    """
+                    INSERT INTO device (sdk_app_id, account, installation, token, business_id, environment)
+                    SELECT \(GatewayUnderTest.sdkAppID), 'user-' || lpad(number::text, 7, '0'), 'phone-' || number,
+                        sha256(convert_to('activity ' || number, 'UTF8')), 1, 'sandbox'
+                    FROM generate_series(1, 700) AS number
+                    """
+                )
+                try gateway.peer.answer(try gateway.activityToken(of: 100), .late(8))
+                let push = #"{"MsgRandom":1,"OfflinePushInfo":{"Title":"Sale","Desc":"today"}}"#
+                let taskID = try #require(try gateway.command("timpush/push", push)["TaskId"]?.string)
+                try gateway.expectSQL("SELECT count(*) FROM delivery", "499")
+                let revocation = #"{"TaskId":"\#(taskID)","OfflinePushInfo":{"Title":"Sorry","Desc":"tomorrow"}}"#
+                let answer = try gateway.command("timpush/revoke", revocation)
+                #expect(answer["ErrorCode"]?.integer == 0, "\(answer.text)")
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0", within: 60)
+                #expect(try gateway.sql("SELECT state, listed FROM fan_outs") == "cancelled|500")
+                let pushes = try gateway.peer.exactly(1000)
+                func shown(_ title: String) -> [PeerPush] {
+                    pushes.filter { $0.aps?["alert"]?["title"]?.string == title }
+                }
+                #expect(Set(shown("Sale").map(\.token)) == Set(shown("Sorry").map(\.token)))
+                #expect(shown("Sorry").count == 500)
             }
         }
 

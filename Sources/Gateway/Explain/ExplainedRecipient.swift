@@ -12,8 +12,9 @@ final class ExplainedRecipient {
     private var verdicts: [String: RecipientExplanation.ContentVerdict] = [:]
     private var withoutTarget: DeliveryRecord?
 
-    init(_ account: String, _ message: MessageTask) {
-        task = RecipientTask(account, message, RecipientDelivery(), 0)
+    /// - Parameter installations: the only phones of the account that get the message; nil: all.
+    init(_ account: String, _ message: MessageTask, installations: [String]? = nil) {
+        task = RecipientTask(account, message, RecipientDelivery(progress: .beginning(on: installations)), 0)
     }
 
     /// Goes on as far as it gets without the database.

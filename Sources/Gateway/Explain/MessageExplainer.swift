@@ -23,6 +23,7 @@ public final class MessageExplainer: MessageGateway {
     public private(set) var hasExplained = false
 
     private let store: DeliveryStore
+    private let fanOuts: FanOutStore
     private let accounts: AccountStore
     private let directory: ApplicationDirectory
     private let pacing: ActivityPacing
@@ -43,6 +44,7 @@ public final class MessageExplainer: MessageGateway {
         clock: @escaping () -> UnixTime,
     ) {
         self.store = DeliveryStore(pool: pool, isTrial: true)
+        self.fanOuts = FanOutStore(pool: pool)
         self.accounts = AccountStore(pool: pool)
         self.directory = directory
         self.pacing = configuration.activityPacing
@@ -120,11 +122,6 @@ public final class MessageExplainer: MessageGateway {
     }
 
     /// As the gateway that sends.
-    public func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
-        try await asking { () throws(PostgresError) in try await accounts.hasSegment(name, in: sdkAppID) }
-    }
-
-    /// As the gateway that sends.
     public func nickname(of account: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> String? {
         try await asking { () throws(PostgresError) in try await accounts.nickname(of: account, in: sdkAppID) }
     }
@@ -135,6 +132,11 @@ public final class MessageExplainer: MessageGateway {
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> AccountSet {
         try await asking { () throws(PostgresError) in try await accounts.imported(among: names, in: sdkAppID) }
+    }
+
+    /// As the gateway that sends.
+    public func hasSegment(_ name: String, in sdkAppID: Int64) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in try await accounts.hasSegment(name, in: sdkAppID) }
     }
 
     /// Refused: it would store something.
@@ -170,8 +172,17 @@ public final class MessageExplainer: MessageGateway {
         let receipt = AcceptedMessage(id: MessageExplainer.messageID, acceptedAt: now)
         let underWay = directory.underWay(receipt, order, deadline: now + .seconds(order.lifetime))
         let message = MessageTask(underWay, isWhole: true, isShared: false)
-        let accounts = Array(order.recipients.prefix(MessageExplainer.recipientLimit))
-        let recipients = accounts.map { ExplainedRecipient($0, message) }
+        // Of an audience the first that would be found.
+        let chunk = try await fanOuts.chunk(
+            of: order,
+            receipt,
+            after: "",
+            limit: Int64(MessageExplainer.recipientLimit),
+        )
+        let named = order.recipients.prefix(MessageExplainer.recipientLimit).map { ExplainedRecipient($0, message) }
+        let recipients =
+            named + chunk.recipients.map { ExplainedRecipient($0.account, message, installations: $0.installations) }
+        let accounts = recipients.map(\.task.account)
         try await follow(recipients, at: now)
         let held = try await store.registrations(
             of: accounts,

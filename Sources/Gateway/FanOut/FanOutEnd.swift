@@ -8,15 +8,21 @@ enum FanOutEnd: Sendable, Equatable {
     case expired
     /// The sender wants no push.
     case suppressed
+    /// The sender took it back.
+    case revoked
     /// Too many instances died with it.
     case quarantined
 
     /// Why a message does not go on, if so: asked before each chunk.
     ///
-    /// - Parameter newer: a newer message that takes its place, if there is one.
-    init?(of order: PushOrder, newer: Int64?, deadline: UnixTime, at now: UnixTime) {
+    /// - Parameters:
+    ///   - newer: a newer message that takes its place, if there is one.
+    ///   - isRevoked: whether its sender took it back.
+    init?(of order: PushOrder, newer: Int64?, isRevoked: Bool, deadline: UnixTime, at now: UnixTime) {
         if order.suppression != nil {
             self = .suppressed
+        } else if isRevoked {
+            self = .revoked
         } else if deadline <= now {
             self = .expired
         } else if let newer, order.yieldsToNewer {
@@ -33,6 +39,7 @@ enum FanOutEnd: Sendable, Equatable {
         case .superseded: "superseded"
         case .expired: "expired"
         case .suppressed: "suppressed"
+        case .revoked: "cancelled"
         case .quarantined: "quarantined"
         }
     }

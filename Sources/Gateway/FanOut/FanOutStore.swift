@@ -66,18 +66,36 @@ final class FanOutStore {
         )
     }
 
-    /// The newest message that takes the place of this one, of those that are begun.
-    func newer(than message: Int64, to activity: String, of sdkAppID: Int64) async throws(PostgresError) -> Int64? {
+    /// What may keep a message from going on.
+    struct Standing: Sendable, Equatable {
+        /// Whether its sender took it back.
+        var isRevoked: Bool
+        /// The newest message that takes its place, of those that are begun.
+        var newer: Int64?
+    }
+
+    /// How a message stands.
+    ///
+    /// - Parameter activity: to whose audience a newer message may take its place; nil: none does.
+    func standing(
+        of message: Int64,
+        to activity: String?,
+        in sdkAppID: Int64,
+    ) async throws(PostgresError) -> Standing {
         let result = try await pool.run(
             PostgresStatement(
                 """
-                SELECT max(message_id) FROM fan_out
-                WHERE sdk_app_id = $1::bigint AND activity = $2::text AND message_id > $3::bigint AND replaces_older
+                SELECT EXISTS (SELECT FROM revocation WHERE message_id = $3::bigint), (
+                    SELECT max(message_id) FROM fan_out
+                    WHERE sdk_app_id = $1::bigint AND activity = $2::text AND message_id > $3::bigint AND replaces_older)
                 """,
                 [.integer(sdkAppID), .text(activity), .integer(message)],
             )
         )
-        return try result.rows.first?.integerOrNil(0)
+        return Standing(
+            isRevoked: try result.rows.first?.boolean(0) ?? false,
+            newer: try result.rows.first?.integerOrNil(1),
+        )
     }
 
     /// Of these recipients, those of whom everything is written down: they have delivery rows, or a pending row of their

@@ -215,17 +215,19 @@ final class FanOuts {
     /// - Returns: whether another chunk follows.
     private func runChunk(_ fanOut: FanOut) async -> Bool {
         let (receipt, order) = (fanOut.receipt, fanOut.order)
-        guard
-            let newer = await attempt(
-                fanOut,
-                { () throws(PostgresError) -> Int64? in try await newer(than: fanOut) },
-            )
-        else { return false }
-        if let end = FanOutEnd(of: order, newer: newer, deadline: fanOut.deadline, at: currentTime) {
+        let found = await attempt(fanOut) { () throws(PostgresError) in try await self.standing(of: fanOut) }
+        guard let standing = found else { return false }
+        if let end = FanOutEnd(
+            of: order,
+            newer: standing.newer,
+            isRevoked: standing.isRevoked,
+            deadline: fanOut.deadline,
+            at: currentTime,
+        ) {
             await finish(fanOut, as: end)
             return false
         }
-        let found = await attempt(fanOut) { () throws(PostgresError) in
+        let listed = await attempt(fanOut) { () throws(PostgresError) in
             let limit = Int64(fanOut.places)
             let chunk = try await store.chunk(of: order, receipt, after: fanOut.cursor.account, limit: limit)
             let settled =
@@ -233,7 +235,7 @@ final class FanOuts {
                 ? try await store.settled(chunk.recipients.map(\.account), of: receipt, in: order.sdkAppID) : []
             return (chunk, settled)
         }
-        guard let (chunk, settled) = found, isCurrent(fanOut) else { return false }
+        guard let (chunk, settled) = listed, isCurrent(fanOut) else { return false }
         giveBackRoom(of: fanOut, except: chunk.recipients.count)
         await deliver(chunk.recipients.filter { !settled.contains($0.account) }, of: fanOut)
         guard isCurrent(fanOut) else { return false }
@@ -252,9 +254,10 @@ final class FanOuts {
         return isOwn == true
     }
 
-    private func newer(than fanOut: FanOut) async throws(PostgresError) -> Int64? {
-        guard fanOut.order.yieldsToNewer, case .activity(let laID) = fanOut.order.audience else { return nil }
-        return try await store.newer(than: fanOut.receipt.id, to: laID, of: fanOut.order.sdkAppID)
+    private func standing(of fanOut: FanOut) async throws(PostgresError) -> FanOutStore.Standing {
+        var activity: String?
+        if fanOut.order.yieldsToNewer, case .activity(let laID) = fanOut.order.audience { activity = laID }
+        return try await store.standing(of: fanOut.receipt.id, to: activity, in: fanOut.order.sdkAppID)
     }
 
     /// Works on recipients until all of them stand in rows, or are not this process's any more.

@@ -27,8 +27,8 @@ public struct MessageRecord: Sendable, Equatable {
 public struct FanOutRecord: Sendable, Equatable {
     /// `activity`, `devices`, `everyone` or `segments`.
     public var audience: String
-    /// `waiting` until its first recipients are looked up, then `under_way`; `listed`, `superseded`, `expired`, `suppressed`
-    /// or `quarantined` once it has ended.
+    /// `waiting` until its first recipients are looked up, then `under_way`; `listed`, `superseded`, `expired`, `suppressed`,
+    /// `cancelled` or `quarantined` once it has ended.
     public var state: String
     /// How many recipients were found so far.
     public var listed: Int64 = 0

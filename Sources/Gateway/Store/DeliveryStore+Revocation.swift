@@ -11,6 +11,13 @@ extension DeliveryStore {
         var sinceLast: Duration?
         /// Who was shown something, or may still be: accounts with an accepted notification, and all that wait.
         var recipients: [String]
+        /// Of a message to an audience that is not done: how far it was when they were looked up.
+        var cursor: Cursor?
+
+        /// What `pending.progress` held.
+        struct Cursor: Sendable {
+            var progress: [UInt8]?
+        }
     }
 
     /// The newest message with this key; nil: there is none.
@@ -31,24 +38,28 @@ extension DeliveryStore {
             id: try row.integer(0),
             acceptedAt: UnixTime(microseconds: try row.timestampMicroseconds(1)),
         )
+        let (recipients, cursor) = try await concerned(by: receipt)
         return RevocableMessage(
             receipt: receipt,
             laID: try row.textOrNil(2),
             isRevoked: try row.boolean(3),
             sinceLast: try row.integerOrNil(4).map { .microseconds($0) },
-            recipients: try await concerned(by: receipt),
+            recipients: recipients,
+            cursor: cursor,
         )
     }
 
     /// First what waits, then what is done: whoever is done between the two is found in both, not in neither.
-    private func concerned(by receipt: AcceptedMessage) async throws(PostgresError) -> [String] {
+    private func concerned(
+        by receipt: AcceptedMessage
+    ) async throws(PostgresError) -> (accounts: [String], cursor: RevocableMessage.Cursor?) {
         let parameters: [PostgresParameter] = [
             .integer(receipt.id), .timestamp(microsecondsSinceUnixEpoch: receipt.acceptedAt.microseconds),
         ]
         let results = try await pool.run([
             PostgresStatement(
                 """
-                SELECT account, CASE WHEN due < 'infinity' THEN content END FROM pending
+                SELECT account, CASE WHEN due < 'infinity' THEN content END, progress FROM pending
                 WHERE message_id = $1::bigint AND accepted_at = $2::timestamptz
                 """,
                 parameters,
@@ -68,11 +79,17 @@ extension DeliveryStore {
             if try row.boolean(1) { shown.append(account) }
         }
         var waiting: [String] = []
+        var cursor: RevocableMessage.Cursor?
         for row in results[0].rows {
             if let account = try row.textOrNil(0) {
                 waiting.append(account)
             } else if let order = try row.bytesOrNil(1).flatMap({ try? PushOrder(decoding: $0) }) {
                 waiting += order.recipients
+                if order.audience != nil {
+                    let progress = try row.bytesOrNil(2)
+                    cursor = RevocableMessage.Cursor(progress: progress)
+                    waiting += try await underWay(of: order, receipt, after: progress)
+                }
             }
         }
         var known: AccountSet = []
@@ -82,13 +99,29 @@ extension DeliveryStore {
             known.insert(account)
             concerned.append(account)
         }
-        return concerned
+        return (concerned, cursor)
+    }
+
+    /// Whoever of an audience may be under way: the chunk after the cursor, and some that joined since it was listed.
+    private func underWay(
+        of order: PushOrder,
+        _ receipt: AcceptedMessage,
+        after progress: [UInt8]?,
+    ) async throws(PostgresError) -> [String] {
+        let cursor = progress.flatMap(FanOutCursor.init(decoding:)) ?? FanOutCursor()
+        return try await FanOutStore(pool: pool).chunk(
+            of: order,
+            receipt,
+            after: cursor.account,
+            limit: Int64(2 * FanOuts.chunkSize),
+        ).recipients.map(\.account)
     }
 
     /// Takes a message back and stores what replaces it, in one transaction: who waits for its turn learns at once that
     /// there is nothing to send any more; who is under way does when the push did not come through.
     ///
-    /// - Throws: 23505 if somebody else took it back meanwhile.
+    /// - Throws: 23505 if somebody else took it back meanwhile; 22012 if a message to an audience has gone on since its
+    ///   recipients were looked up.
     func revoke(
         _ message: RevocableMessage,
         of sdkAppID: Int64,
@@ -124,14 +157,28 @@ extension DeliveryStore {
                 "SELECT FROM pending WHERE account IS NULL AND message_id = $1::bigint FOR UPDATE",
                 [id],
             ),
+        ]
+        if let cursor = message.cursor {
+            unit.append(
+                PostgresStatement(
+                    """
+                    SELECT 1 / (SELECT count(*) FROM pending
+                        WHERE account IS NULL AND message_id = $1::bigint AND due < 'infinity'
+                            AND progress IS NOT DISTINCT FROM $2::bytea)
+                    """,
+                    [id, .bytes(cursor.progress)],
+                )
+            )
+        }
+        unit.append(
             PostgresStatement(
                 """
                 UPDATE pending SET due = clock_timestamp(), reason = 'revoked'
                 WHERE message_id = $1::bigint AND instance_id IS NULL AND due < 'infinity'
                 """,
                 [id],
-            ),
-        ]
+            )
+        )
         if !replacements.isEmpty {
             let batch = AcceptBatch(replacements.map(\.digest))
             unit.append(DeliveryStore.storing(replacements, batch, owner: nil))
