@@ -25,6 +25,8 @@ public enum Revocation: Sendable, Equatable {
     case revokedBefore
     /// It was accepted more than 24 hours ago.
     case tooOld
+    /// It goes to an audience, which is found a part at a time: that cannot be taken back.
+    case toAudience
     /// There is no replacement.
     case withoutReplacement
     /// The app took another back less than a second ago.

@@ -251,6 +251,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             }
             return isCancelled ? .revoked : .unknown
         }
+        if found.isToAudience { return .toAudience }
         if found.isRevoked { return .revokedBefore }
         if now() - found.receipt.acceptedAt > MessageRouter.revocableFor { return .tooOld }
         guard var order = replacement else { return .withoutReplacement }

@@ -62,6 +62,8 @@ struct PushRevocation {
         case .revoked: break
         case .unknown: throw TencentError(.unknownTask, path: "TaskId", "there is no such push")
         case .revokedBefore: throw TencentError(.taskRevoked, path: "TaskId", "it was revoked before")
+        case .toAudience:
+            throw TencentError(.unknownTask, path: "TaskId", "a push to all users, tags or a group cannot be revoked")
         case .tooOld: throw TencentError(.taskTooOld, path: "TaskId", "a push can be revoked for 24 hours")
         case .withoutReplacement: throw TencentError(.revokedWithoutReplacement, path: "OfflinePushInfo", "missing")
         case .tooSoon:

@@ -163,6 +163,21 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A push to an audience cannot be taken back, which is told, and nothing of it changes")
+        func audience() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register(laID: nil)
+                let body = #"{"From_Account":"administrator","MsgRandom":7,"OfflinePushInfo":{"Title":"T","Desc":"D"}}"#
+                let task = try post(gateway, "push", body)["TaskId"]?.string ?? ""
+                let answer = try revoke(gateway, task)
+                #expect(answer["ErrorCode"]?.integer == 90049)
+                #expect(answer["ErrorInfo"]?.string?.contains("cannot be revoked") == true, "\(answer.text)")
+                #expect(try gateway.peer.exactly(1)[0].aps?["alert"]?["title"]?.string == "T")
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                #expect(try gateway.sql("SELECT count(*) FROM revocation") == "0")
+            }
+        }
+
         @Test("A trace tells of each phone what became of a push, without its token")
         func trace() throws {
             try GatewayUnderTest.run { gateway in

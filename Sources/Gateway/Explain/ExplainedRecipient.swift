@@ -12,8 +12,10 @@ final class ExplainedRecipient {
     private var verdicts: [String: RecipientExplanation.ContentVerdict] = [:]
     private var withoutTarget: DeliveryRecord?
 
-    init(_ account: String, _ message: MessageTask) {
-        task = RecipientTask(account, message, RecipientDelivery(), 0)
+    /// - Parameter installations: the only ones that get the message; nil: all.
+    init(_ account: String, _ installations: [String]?, _ message: MessageTask) {
+        let delivery = RecipientDelivery(progress: .beginning(on: installations))
+        task = RecipientTask(account, message, delivery, 0)
     }
 
     /// Goes on as far as it gets without the database.

@@ -7,6 +7,8 @@ extension DeliveryStore {
         var receipt: AcceptedMessage
         var laID: String?
         var isRevoked: Bool
+        /// Whether it goes to an audience rather than to accounts that it names.
+        var isToAudience: Bool
         /// How long ago the app took back another message; nil: it did not.
         var sinceLast: Duration?
         /// Who was shown something, or may still be: accounts with an accepted notification, and all that wait.
@@ -20,7 +22,8 @@ extension DeliveryStore {
                 """
                 SELECT id, accepted_at, la_id, EXISTS (SELECT FROM revocation WHERE message_id = message.id),
                     (SELECT (extract(epoch FROM clock_timestamp() - max(revoked_at)) * 1000000)::bigint
-                    FROM revocation WHERE revocation.sdk_app_id = $1::bigint)
+                    FROM revocation WHERE revocation.sdk_app_id = $1::bigint),
+                    recipients = 0 OR EXISTS (SELECT FROM fan_out WHERE fan_out.message_id = message.id)
                 FROM message WHERE sdk_app_id = $1::bigint AND msg_key = $2::text ORDER BY id DESC LIMIT 1
                 """,
                 [.integer(sdkAppID), .text(key)],
@@ -31,12 +34,14 @@ extension DeliveryStore {
             id: try row.integer(0),
             acceptedAt: UnixTime(microseconds: try row.timestampMicroseconds(1)),
         )
+        let isToAudience = try row.boolean(5)
         return RevocableMessage(
             receipt: receipt,
             laID: try row.textOrNil(2),
             isRevoked: try row.boolean(3),
+            isToAudience: isToAudience,
             sinceLast: try row.integerOrNil(4).map { .microseconds($0) },
-            recipients: try await concerned(by: receipt),
+            recipients: isToAudience ? [] : try await concerned(by: receipt),
         )
     }
 
