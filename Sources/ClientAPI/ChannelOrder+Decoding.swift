@@ -94,6 +94,7 @@ extension BodyFields {
             channelID: channelID,
             content: content,
             priority: priority.map { Int($0) },
+            attributesType: try string("attributesType"),
             timeToLive: timeToLive,
         )
     }

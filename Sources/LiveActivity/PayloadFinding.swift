@@ -104,6 +104,12 @@ extension PayloadFinding {
         // Content
         /// There is no content state.
         case contentStateMissing = "content_state_missing"
+        /// Phones cannot decode the state, by a schema of the app's type.
+        case contentStateUnfit = "content_state_unfit"
+        /// The app's type has no such member, by a schema of it.
+        case unknownMember = "unknown_member"
+        /// There is no schema of the attributes type, so that the state is not checked.
+        case attributesTypeUnknown = "attributes_type_unknown"
         /// The text is not strict JSON.
         case invalidJSON = "invalid_json"
         /// The JSON is no object.

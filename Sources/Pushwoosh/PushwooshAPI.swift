@@ -15,15 +15,15 @@ public final class PushwooshAPI {
     private static let mostNotifications = 100
 
     private let gateway: any PushwooshGateway
-    private let registrations: RegistrationStore
+    private let registrations: RegistrationStore?
     private let logger: Logger?
     private var randomNumbers = SystemRandomNumberGenerator()
 
     /// - Parameters:
     ///   - gateway: the lane's.
-    ///   - registrations: the lane's store.
+    ///   - registrations: the lane's store; nil: requests are only explained, and phones register nothing.
     ///   - logger: gets a line for each request that is refused, without anything the request contained.
-    public init(gateway: any PushwooshGateway, registrations: RegistrationStore, logger: Logger?) {
+    public init(gateway: any PushwooshGateway, registrations: RegistrationStore?, logger: Logger?) {
         self.gateway = gateway
         self.registrations = registrations
         self.logger = logger
@@ -219,6 +219,7 @@ public final class PushwooshAPI {
     }
 
     private func perform(_ wanted: DeviceRequest) async throws(GatewayUnavailable) {
+        guard let registrations else { throw GatewayUnavailable(.nothingToExplain) }
         let owner = wanted.owner
         try await registrations.moveInstallation(to: owner)
         switch wanted.action {

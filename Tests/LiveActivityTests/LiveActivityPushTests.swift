@@ -295,6 +295,7 @@ struct LiveActivityPushTests {
     @Test("Every code has a test here or beside it")
     func everyCodeIsTested() {
         let elsewhere: Set<PayloadFinding.Code> = [
+            .contentStateUnfit, .unknownMember, .attributesTypeUnknown,
             .negative, .timestampNotNewer, .dateAsText, .dateAsMilliseconds, .inputNotSupported, .startNotSupported,
             .tokenSize, .collapseIDIgnored, .payloadTooLarge, .stateTooLarge,
         ]

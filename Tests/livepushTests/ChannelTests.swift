@@ -218,6 +218,43 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A broadcast's state is checked by every version of its type, and refused only if it fits none")
+        func schema() throws {
+            try Self.run { gateway, simulator in
+                let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
+                for (version, member) in [("1.0", "var home: Int"), ("2.0", "var home: Int; var away: Int")] {
+                    let file = "\(gateway.folder)/MatchAttributes.swift"
+                    let source = """
+                        struct MatchAttributes: ActivityAttributes {
+                            struct ContentState: Codable, Hashable { \(member) }
+                        }
+                        """
+                    _ = try ChildProcess.run("tee", [file], input: source)
+                    let outcome = try gateway.livepush(["schema", "import", file, "--from-app-version", version] + app)
+                    #expect(outcome.status == 0, "\(outcome.errors)")
+                }
+                try gateway.serve(simulator.options, trustsPeer: false)
+                let id = try create(gateway, "none")
+                func send(_ state: String, _ more: String...) throws -> ChildProcess.Outcome {
+                    try channel(gateway, ["send", "--channel", id, "--content-state", state] + more)
+                }
+                let refused = try send(#"{"score":1}"#, "--attributes-type", "MatchAttributes")
+                #expect(refused.status == 1)
+                #expect(refused.errors.contains("contentState.home"), "\(refused.errors)")
+                #expect(try simulator.pushes().isEmpty)
+                let older = try json(send(#"{"home":1}"#))["warnings"]?.elements
+                #expect(older?.map { $0["field"]?.string } == ["contentState.away"])
+                #expect(older?.first?["message"]?.string?.contains("version 2 of MatchAttributes") == true)
+                let both = try json(send(#"{"home":1,"away":0,"x":0}"#, "--attributes-type", "MatchAttributes"))
+                #expect(both["warnings"]?.elements.map { $0["code"]?.string } == ["unknown_member"])
+                let other = try json(send("{}", "--attributes-type", "Other"))["warnings"]?.elements
+                #expect(other?.map { $0["code"]?.string } == ["attributes_type_unknown"])
+                let unnamed = try json(send(#"{"score":1}"#))["warnings"]?.elements
+                #expect(unnamed?.first?["code"]?.string == "content_state_unfit")
+                #expect(try simulator.pushes().count == 4)
+            }
+        }
+
         private func escaped(_ id: String) -> String {
             id.split(separator: "/", omittingEmptySubsequences: false).joined(separator: "%2F")
         }

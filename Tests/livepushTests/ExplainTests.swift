@@ -361,6 +361,56 @@ extension EndToEndTests {
             }
         }
 
+        @Test("Of an audience the first are explained, and a request in Pushwoosh's form in its own answer")
+        func audiences() throws {
+            try GatewayUnderTest.run { gateway in
+                let push = #""OfflinePushInfo":{"Title":"T","Desc":"D"}"#
+                let everyone = #"{"From_Account":"administrator","MsgRandom":7,\#(push)}"#
+                let nobody = try explain(gateway, path: "/v4/timpush/push", body: everyone)
+                #expect(nobody["Explain"]?.elements.isEmpty == true, "\(nobody.text)")
+                #expect(nobody["ExplainWarnings"]?.elements.map { $0["Code"]?.string } == ["audience_empty"])
+                try gateway.register()
+                try gateway.register("bob", phone: "phone-2", laID: nil)
+                let answer = try explain(gateway, path: "/v4/timpush/push", body: everyone)
+                let expected = "push|notification|to_be_sent|no_activity_in_message"
+                #expect(answer["Explain"]?.elements.map(summary) == [expected, expected], "\(answer.text)")
+
+                let code = ["--sdk-app-id", Self.app, "--code", "A1B2C-3D4E5", "--business-id", "1"]
+                #expect(try gateway.livepush(["app", "code", "add"] + code).status == 0)
+                let token = try gateway.succeed(
+                    "app",
+                    "token",
+                    "add",
+                    "--sdk-app-id",
+                    Self.app,
+                    "--name",
+                    "server",
+                    "--scope",
+                    "server"
+                )
+                let body = #"""
+                    {"request":{"application":"A1B2C-3D4E5","auth":"\#(token.trimmed)","notifications":[
+                     {"live_activity":{"event":"update","content-state":{"step":1}},"live_activity_id":"order-1"}]}}
+                    """#
+                let file = "\(gateway.folder)/request.json"
+                _ = try ChildProcess.run("tee", [file], input: body)
+                let before = try tables(gateway)
+                let command = ["explain", file, "--sdk-app-id", Self.app, "--path", "/json/1.3/updateLiveActivity"]
+                let outcome = try gateway.livepush(command + ["--json"])
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                let told = try JSONDocument(parsing: Array(outcome.output.utf8)).root
+                #expect(told["status_code"]?.integer == 200)
+                #expect(
+                    told["Explain"]?.elements.map(summary) == ["push|live_activity|to_be_sent|activity_registered"]
+                )
+                let device = #"{"request":{"application":"A1B2C-3D4E5","hwid":"H","push_token":"00","device_type":1}}"#
+                _ = try ChildProcess.run("tee", [file], input: device)
+                let registering = ["explain", file, "--sdk-app-id", Self.app, "--path", "/json/1.3/registerDevice"]
+                #expect(try gateway.livepush(registering).status == 1)
+                #expect(try tables(gateway) == before)
+            }
+        }
+
         // MARK: - The command
 
         @Test("The command tells the same for people and for machines, and exits 1 if anyone gets nothing")

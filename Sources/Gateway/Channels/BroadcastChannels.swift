@@ -120,11 +120,15 @@ final class BroadcastChannels: ChannelGateway {
     ) async throws(ChannelFault) -> ChannelAnswer {
         let id = message.channelID
         let now = (instance.time(at: .now) ?? .systemClock).seconds
+        let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
+        let check = ChannelContentCheck(message, by: schemas, now: now)
+        var message = message
+        message.content = check.content
         // What is wrong whatever the channel stores is refused before anybody is asked about the channel.
-        try refuse(push(message, storing: .mostRecent, target, now: now).findings(now: now))
+        try refuse(check.adding(to: push(message, storing: .mostRecent, target, now: now).findings(now: now)))
         let storage = try await storage(of: id, order, target)
         var push = push(message, storing: storage, target, now: now)
-        var findings = push.findings(now: now)
+        var findings = check.adding(to: push.findings(now: now))
         if storage == .none, let timeToLive = message.timeToLive, timeToLive > 0 {
             let words = "is 0 in spite of the time to live: the channel stores nothing, and takes no other"
             findings.append(.warning(.expiration, .expirationNotStored, words))

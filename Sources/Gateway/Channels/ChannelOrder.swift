@@ -52,13 +52,23 @@ public struct ChannelMessage: Sendable, Equatable {
     public var content: ActivityContent
     /// apns-priority, 5 or 10; nil: 10.
     public var priority: Int?
+    /// Name of the `ActivityAttributes` type of the activities that follow the channel, by whose schema the state is checked;
+    /// nil: that of the app's only one warns, where it has one only.
+    public var attributesType: String?
     /// For how many seconds APNs may keep the push for phones that are away; 0: it tries once. nil: 8 hours where the channel
     /// stores pushes. A channel that stores none takes only 0.
     public var timeToLive: Int64?
 
     /// Makes a message.
-    public init(channelID: String, content: ActivityContent, priority: Int? = nil, timeToLive: Int64? = nil) {
+    public init(
+        channelID: String,
+        content: ActivityContent,
+        priority: Int? = nil,
+        attributesType: String? = nil,
+        timeToLive: Int64? = nil,
+    ) {
         self.channelID = channelID
+        self.attributesType = attributesType
         self.content = content
         self.priority = priority
         self.timeToLive = timeToLive

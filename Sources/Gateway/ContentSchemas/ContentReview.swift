@@ -144,7 +144,7 @@ extension ContentCheck {
     }
 
     /// What is said of each date that is rewritten.
-    fileprivate var conversions: [ContentNotice] {
+    var conversions: [ContentNotice] {
         self.verdicts.flatMap { part, verdict in
             verdict.misreadDates.map { ContentNotice($0, part).adding("rewritten for \(self.name)") }
         }

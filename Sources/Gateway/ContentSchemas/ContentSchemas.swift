@@ -32,6 +32,14 @@ public final class ContentSchemas: Sendable, Equatable {
         return versions?.version(for: appVersion.flatMap { AppVersion($0) })
     }
 
+    /// All versions of a type, oldest first; empty: there is no schema of it.
+    ///
+    /// - Parameter attributesType: nil means the app's only type where it has one only.
+    func versions(ofType attributesType: String?) -> [StoredSchema] {
+        if let attributesType { return self.types[attributesType] ?? [] }
+        return self.types.count == 1 ? self.types.values.first ?? [] : []
+    }
+
     /// The newest version of each type, in the order of their names.
     var newest: [StoredSchema] {
         self.types.sorted { $0.key < $1.key }.compactMap { $0.value.last }

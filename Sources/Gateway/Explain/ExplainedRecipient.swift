@@ -12,9 +12,10 @@ final class ExplainedRecipient {
     private var verdicts: [String: RecipientExplanation.ContentVerdict] = [:]
     private var withoutTarget: DeliveryRecord?
 
-    /// - Parameter installations: the only phones of the account that get the message; nil: all.
-    init(_ account: String, _ message: MessageTask, installations: [String]? = nil) {
-        task = RecipientTask(account, message, RecipientDelivery(progress: .beginning(on: installations)), 0)
+    /// - Parameter installations: the only ones that get the message; nil: all.
+    init(_ account: String, _ installations: [String]?, _ message: MessageTask) {
+        let delivery = RecipientDelivery(progress: .beginning(on: installations))
+        task = RecipientTask(account, message, delivery, 0)
     }
 
     /// Goes on as far as it gets without the database.

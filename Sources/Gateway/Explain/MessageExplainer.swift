@@ -1,4 +1,4 @@
-import LiveActivity
+public import LiveActivity
 public import Logging
 public import PostgresClient
 
@@ -11,20 +11,23 @@ public import PostgresClient
 /// would. APNs is taken to accept every push.
 ///
 /// For one request; it lives on one lane's thread.
-public final class MessageExplainer: MessageGateway {
+public final class MessageExplainer: PushwooshGateway {
     /// Most recipients of a message that are explained.
     public static let recipientLimit = 500
     /// The id that the message would have: newer than all others.
     private static let messageID = Int64.max
 
-    /// Every recipient of every message of the request, in their order.
+    /// Every recipient of every message of the request, in their order; of an audience the first ones.
     public private(set) var explanations: [RecipientExplanation] = []
+    /// What a person should know of a message as a whole.
+    public private(set) var notes: [RecipientExplanation.Note] = []
     /// Whether anything of the request was explained.
     public private(set) var hasExplained = false
 
     private let store: DeliveryStore
-    private let fanOuts: FanOutStore
     private let accounts: AccountStore
+    private let audiences: FanOutStore
+    private let pushwoosh: PushwooshStore
     private let directory: ApplicationDirectory
     private let pacing: ActivityPacing
     private let startRules: StartRules
@@ -44,8 +47,9 @@ public final class MessageExplainer: MessageGateway {
         clock: @escaping () -> UnixTime,
     ) {
         self.store = DeliveryStore(pool: pool, isTrial: true)
-        self.fanOuts = FanOutStore(pool: pool)
         self.accounts = AccountStore(pool: pool)
+        self.audiences = FanOutStore(pool: pool)
+        self.pushwoosh = PushwooshStore(pool: pool)
         self.directory = directory
         self.pacing = configuration.activityPacing
         self.startRules = configuration.startRules
@@ -152,6 +156,33 @@ public final class MessageExplainer: MessageGateway {
         throw GatewayUnavailable(.nothingToExplain)
     }
 
+    /// As the gateway that sends.
+    public func applicationCode(_ code: String) throws(GatewayUnavailable) -> ApplicationCode? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.codes[code]
+    }
+
+    /// As the gateway that sends.
+    public func apiToken(_ token: String) throws(GatewayUnavailable) -> APIToken? {
+        guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
+        return configured.apiTokens[APIToken.digest(of: token)]
+    }
+
+    /// As the gateway that sends.
+    public func time(of localTime: String, in zone: String) async throws(GatewayUnavailable) -> UnixTime? {
+        try await asking { () throws(PostgresError) in try await pushwoosh.time(of: localTime, in: zone) }
+    }
+
+    /// As the gateway that sends.
+    public func deviceTokens(
+        of installations: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [String: PushToken] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.deviceTokens(of: installations, in: sdkAppID)
+        }
+    }
+
     private func asking<Answer>(
         _ body: () async throws(PostgresError) -> Answer
     ) async throws(GatewayUnavailable) -> Answer {
@@ -172,16 +203,7 @@ public final class MessageExplainer: MessageGateway {
         let receipt = AcceptedMessage(id: MessageExplainer.messageID, acceptedAt: now)
         let underWay = directory.underWay(receipt, order, deadline: now + .seconds(order.lifetime))
         let message = MessageTask(underWay, isWhole: true, isShared: false)
-        // Of an audience the first that would be found.
-        let chunk = try await fanOuts.chunk(
-            of: order,
-            receipt,
-            after: "",
-            limit: Int64(MessageExplainer.recipientLimit),
-        )
-        let named = order.recipients.prefix(MessageExplainer.recipientLimit).map { ExplainedRecipient($0, message) }
-        let recipients =
-            named + chunk.recipients.map { ExplainedRecipient($0.account, message, installations: $0.installations) }
+        let recipients = try await recipients(of: order, receipt).map { ExplainedRecipient($0, $1, message) }
         let accounts = recipients.map(\.task.account)
         try await follow(recipients, at: now)
         let held = try await store.registrations(
@@ -198,6 +220,26 @@ public final class MessageExplainer: MessageGateway {
         return zip(recipients, held).map { recipient, registrations in
             RecipientExplanation(recipient, registrations, order, repeats: former, obstacles: obstacles, at: now)
         }
+    }
+
+    /// Whom the message goes to, each with the only installations that get it.
+    private func recipients(
+        of order: PushOrder,
+        _ receipt: AcceptedMessage,
+    ) async throws(PostgresError) -> [(account: String, installations: [String]?)] {
+        let limit = MessageExplainer.recipientLimit
+        guard order.audience != nil else { return order.recipients.prefix(limit).map { ($0, nil) } }
+        let chunk = try await audiences.chunk(of: order, receipt, after: "", limit: Int64(limit))
+        if chunk.recipients.isEmpty, chunk.next == nil {
+            notes.append(
+                RecipientExplanation.Note(code: "audience_empty", message: "nobody is in the message's audience")
+            )
+        }
+        if chunk.next != nil {
+            let message = "the audience has more; of its first \(limit) candidates each is explained"
+            notes.append(RecipientExplanation.Note(code: "audience_cut", message: message))
+        }
+        return chunk.recipients.map { ($0.account, $0.installations) }
     }
 
     /// Takes all recipients to their ends, each question to the database for all of them at once.

@@ -19,7 +19,7 @@ extension RecipientExplanation {
             target.write(to: &writer)
         }
         writer.endArray()
-        notes.write(to: &writer)
+        notes.writeMember(to: &writer)
         writer.endObject()
     }
 }
@@ -68,7 +68,7 @@ extension RecipientExplanation.Target {
             writer.key("Push")
             push.write(to: &writer)
         }
-        notes.write(to: &writer)
+        notes.writeMember(to: &writer)
         writer.endObject()
     }
 }
@@ -118,9 +118,14 @@ extension RecipientExplanation.Push {
 }
 
 extension [RecipientExplanation.Note] {
-    fileprivate func write(to writer: inout JSONWriter) {
+    fileprivate func writeMember(to writer: inout JSONWriter) {
         guard !isEmpty else { return }
         writer.key("Warnings")
+        write(to: &writer)
+    }
+
+    /// Writes them as an array.
+    public func write(to writer: inout JSONWriter) {
         writer.beginArray()
         for note in self {
             writer.beginObject()

@@ -156,6 +156,12 @@ enum ChannelSendCommand: ChannelCommand {
         place + [channel] + [
             CommandOption(name: "event", kind: .value("update|end"), help: "update if absent"),
             CommandOption(
+                name: "attributes-type",
+                kind: .value("NAME"),
+                help:
+                    "the ActivityAttributes type whose schema checks the state; if absent, the app's only one warns",
+            ),
+            CommandOption(
                 name: "ttl",
                 kind: .value("SECONDS"),
                 help:
@@ -203,6 +209,7 @@ enum ChannelSendCommand: ChannelCommand {
             writer.endObject()
         }
         writer.member("priority", try reader.integer("priority"))
+        writer.member("attributesType", arguments.text("attributes-type"))
         writer.member("ttl", try arguments.integer("ttl"))
         writer.endObject()
         return ChannelCommandRequest(method: "POST", path: try path(arguments) + "/messages", body: writer.bytes)

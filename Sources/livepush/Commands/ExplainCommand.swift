@@ -56,7 +56,9 @@ enum ExplainCommand: Command {
             body: body,
             remoteAddress: "",
         )
-        let (answer, explanations) = try await DatabaseSession.run(configuration.databaseURL) { session, connection in
+        let (answer, explanations, notes) = try await DatabaseSession.run(configuration.databaseURL) {
+            session,
+            connection in
             let applied = try await SchemaMigration.applied(in: connection)
             if let missing = SchemaMigration.all.first(where: { !applied.contains($0.version) }) {
                 throw CommandFailure("the database lacks \(missing.name); run: livepush migrate")
@@ -75,7 +77,7 @@ enum ExplainCommand: Command {
                 logger: logger,
             ) { now }
             let answer = await ExplainedRequest.response(to: request, by: explainer, logger: nil)
-            return (answer.body, explainer.hasExplained ? explainer.explanations : nil)
+            return (answer.body, explainer.hasExplained ? explainer.explanations : nil, explainer.notes)
         }
         let isJSON = arguments.isSet("json")
         if isJSON {
@@ -84,10 +86,11 @@ enum ExplainCommand: Command {
         guard let explanations else {
             throw CommandFailure("the request is refused: \(refusal(in: answer))")
         }
-        let report = ExplanationReport(answer: answer, explanations)
+        let report = ExplanationReport(answer: answer, explanations, notes)
         if !isJSON {
             StandardOutput.write(report.text)
         }
+        guard !explanations.isEmpty else { throw CommandFailure("nothing goes to anybody") }
         let missed = report.accountsWithoutPush
         guard missed.isEmpty else {
             throw CommandFailure("nothing goes to \(missed.joined(separator: ", "))")
@@ -98,6 +101,9 @@ enum ExplainCommand: Command {
     private static func refusal(in answer: [UInt8]) -> String {
         let root = (try? JSONDocument(parsing: answer))?.root
         if let code = root?["ErrorCode"]?.integer, let info = root?["ErrorInfo"]?.string { return "\(code) \(info)" }
+        if let code = root?["status_code"]?.integer, let info = root?["status_message"]?.string {
+            return "\(code) \(info)"
+        }
         return root?["error"]?["message"]?.string ?? String(decoding: answer, as: UTF8.self)
     }
 }

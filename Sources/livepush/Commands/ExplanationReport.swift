@@ -6,9 +6,11 @@ import VerbatimJSON
 struct ExplanationReport {
     private let root: JSONValue?
     private let explanations: [RecipientExplanation]
+    private let notes: [RecipientExplanation.Note]
 
     /// - Parameter answer: the API's answer, for what it says of the request as a whole.
-    init(answer: [UInt8], _ explanations: [RecipientExplanation]) {
+    init(answer: [UInt8], _ explanations: [RecipientExplanation], _ notes: [RecipientExplanation.Note]) {
+        self.notes = notes
         root = (try? JSONDocument(parsing: answer))?.root
         self.explanations = explanations
     }
@@ -25,6 +27,9 @@ struct ExplanationReport {
         for warning in root?["Warnings"]?.elements ?? [] {
             let field = warning["Field"]?.string ?? ""
             text += "warning: \(field): \(warning["Message"]?.string ?? "")\n"
+        }
+        for note in notes {
+            text += "\(note.code): \(note.message)\n"
         }
         for failure in failures {
             let code = failure["ErrorCode"]?.integer.map { String($0) } ?? ""

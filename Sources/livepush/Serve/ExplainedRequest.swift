@@ -2,6 +2,7 @@ import Gateway
 import Glibc
 import HTTPServer
 import Logging
+import Pushwoosh
 import TencentIM
 import VerbatimJSON
 
@@ -44,8 +45,14 @@ enum ExplainedRequest {
         by explainer: MessageExplainer,
         logger: Logger?,
     ) async -> HTTPResponse {
-        guard request.path.hasPrefix("/v4/") else { return notExplainable }
-        var response = await TencentIMAPI(gateway: explainer, logger: logger).respond(to: request)
+        var response: HTTPResponse
+        if request.path.hasPrefix("/v4/") {
+            response = await TencentIMAPI(gateway: explainer, logger: logger).respond(to: request)
+        } else if request.path.hasPrefix("/json/") {
+            response = await PushwooshAPI(gateway: explainer, registrations: nil, logger: logger).respond(to: request)
+        } else {
+            return notExplainable
+        }
         guard explainer.hasExplained, response.body.last == UInt8(ascii: "}") else { return response }
         var writer = JSONWriter()
         writer.beginArray()
@@ -54,7 +61,13 @@ enum ExplainedRequest {
         }
         writer.endArray()
         response.body.removeLast()
-        response.body += Array(#","Explain":"#.utf8) + writer.bytes + Array("}".utf8)
+        response.body += Array(#","Explain":"#.utf8) + writer.bytes
+        if !explainer.notes.isEmpty {
+            var writer = JSONWriter()
+            explainer.notes.write(to: &writer)
+            response.body += Array(#","ExplainWarnings":"#.utf8) + writer.bytes
+        }
+        response.body += Array("}".utf8)
         return response
     }
 
