@@ -34,7 +34,7 @@ struct ReadmeSession {
             "certificate list",
             "certificate remove", "certificate token", "master-key rotate", "registrations import", "usersig", "send",
             "explain",
-            "channel create", "channel send", "channel list",
+            "channel create", "channel send", "channel list", "segment add", "segment remove", "segment import",
             "simulator", "payload update", "payload date", "schema import", "schema add", "bench",
         ]
         return try commands.map { command in
