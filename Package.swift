@@ -202,7 +202,9 @@ if Context.environment["LIVEPUSH_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
-            dependencies: ["APNs", "EventLoop", "Gateway", "HTTPServer", "TencentIM", "VerbatimJSON"],
+            dependencies: [
+                "APNs", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Pushwoosh", "TencentIM", "VerbatimJSON",
+            ],
             path: "Tests/Fuzz",
             swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])],
         )

@@ -1,7 +1,8 @@
 import Gateway
+import LiveActivity
 
 /// A gateway that takes every message and forgets it.
-final class FuzzGateway: MessageGateway {
+final class FuzzGateway: PushwooshGateway {
     static let sdkAppID: Int64 = 1_400_000_000
     static let secretKey = Array("secret key of the fuzzed app".utf8)
     static let time: Int64 = 1_796_007_172
@@ -12,11 +13,30 @@ final class FuzzGateway: MessageGateway {
     private(set) var accepted: Int64 = 0
 
     func application(_ sdkAppID: Int64) -> Application? {
-        Application(
+        var application = Application(
             sdkAppID: sdkAppID,
             secretKey: FuzzGateway.secretKey,
             administrators: ["administrator"],
         )
+        application.allowsExtensions = true
+        return application
+    }
+
+    func applicationCode(_ code: String) -> ApplicationCode? {
+        ApplicationCode(code: code, sdkAppID: FuzzGateway.sdkAppID, businessID: 1)
+    }
+
+    func apiToken(_ token: String) -> APIToken? {
+        APIToken(sdkAppID: FuzzGateway.sdkAppID, scope: .server)
+    }
+
+    func time(of localTime: String, in zone: String) async throws(GatewayUnavailable) -> UnixTime? { now() }
+
+    func deviceTokens(
+        of installations: [String],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [String: PushToken] {
+        [:]
     }
 
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool { true }

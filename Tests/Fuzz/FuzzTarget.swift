@@ -1,6 +1,7 @@
 import Gateway
 import Glibc
 import HTTPServer
+import Pushwoosh
 import TencentIM
 import VerbatimJSON
 
@@ -10,6 +11,9 @@ enum FuzzTarget: String {
     case userSig = "usersig"
     case sendMessage = "sendmsg"
     case batchSendMessage = "batchsendmsg"
+    case groupMessage = "group"
+    case pushToAll = "push"
+    case pushwoosh
     case http2
 
     static let current = getenv("LIVEPUSH_FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) } ?? .json
@@ -23,6 +27,11 @@ enum FuzzTarget: String {
             }
         case .sendMessage: await FuzzTarget.post(bytes, "openim/sendmsg")
         case .batchSendMessage: await FuzzTarget.post(bytes, "openim/batchsendmsg")
+        case .groupMessage: await FuzzTarget.post(bytes, "group_open_http_svc/send_group_msg")
+        case .pushToAll: await FuzzTarget.post(bytes, "timpush/push")
+        case .pushwoosh:
+            await FuzzTarget.postToPushwoosh(bytes, "startLiveActivity")
+            await FuzzTarget.postToPushwoosh(bytes, "updateLiveActivity")
         case .http2: FuzzConnection.receive(bytes)
         }
     }
@@ -61,6 +70,28 @@ enum FuzzTarget: String {
         let status = answer["ActionStatus"]?.string
         guard gateway.accepted == 0 || status == "OK" || status == "SomeError" else {
             fatalError("accepted and refused at once")
+        }
+    }
+}
+
+extension FuzzTarget {
+    private static func postToPushwoosh(_ bytes: [UInt8], _ method: String) async {
+        let gateway = FuzzGateway()
+        let response = await PushwooshAPI(gateway: gateway, registrations: nil, logger: nil).respond(
+            to: HTTPRequest(
+                method: "POST",
+                path: "/json/1.3/" + method,
+                query: nil,
+                headers: [:],
+                body: bytes,
+                remoteAddress: "127.0.0.1",
+            )
+        )
+        guard let status = (try? JSONDocument(parsing: response.body))?.root["status_code"]?.integer else {
+            fatalError("the answer has no status_code")
+        }
+        guard (gateway.accepted > 0) == (status == 200) else {
+            fatalError("accepted and refused at once, or neither")
         }
     }
 }
