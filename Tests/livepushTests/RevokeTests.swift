@@ -121,22 +121,29 @@ extension EndToEndTests {
 
         @Test("Of an activity's message the notification that stood in is replaced, and the activity stays as it is")
         func activity() throws {
-            try GatewayUnderTest.run { gateway in
-                let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
-                #expect(try gateway.livepush(["app", "set", "--fallback-collapse", "activity"] + app).status == 0)
-                try gateway.serve()
-                try gateway.register("alice", phone: "phone-1")
-                try gateway.register("bob", phone: "phone-2", laID: nil)
-                let key = try gateway.send { $0.recipients = ["alice", "bob"] }
-                let sent = try gateway.peer.exactly(2)
-                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
-                #expect(try revoke(gateway, key)["ErrorCode"]?.integer == 0)
-                let replacement = try gateway.peer.exactly(3)[2]
-                let fallback = try #require(sent.first { $0.pushType == "alert" })
-                #expect(replacement.token == fallback.token)
-                #expect(replacement["apns-collapse-id"] == fallback["apns-collapse-id"])
-                #expect(fallback["apns-collapse-id"]?.hasPrefix("a") == true)
-            }
+            // Before the only gateway begins: one that runs already follows within seconds.
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try gateway.succeed(
+                "app",
+                "set",
+                "--fallback-collapse",
+                "activity",
+                "--sdk-app-id",
+                "\(GatewayUnderTest.sdkAppID)"
+            )
+            try gateway.serve()
+            try gateway.register("alice", phone: "phone-1")
+            try gateway.register("bob", phone: "phone-2", laID: nil)
+            let key = try gateway.send { $0.recipients = ["alice", "bob"] }
+            let sent = try gateway.peer.exactly(2)
+            try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+            #expect(try revoke(gateway, key)["ErrorCode"]?.integer == 0)
+            let replacement = try gateway.peer.exactly(3)[2]
+            let fallback = try #require(sent.first { $0.pushType == "alert" })
+            #expect(replacement.token == fallback.token)
+            #expect(replacement["apns-collapse-id"] == fallback["apns-collapse-id"])
+            #expect(fallback["apns-collapse-id"]?.hasPrefix("a") == true)
         }
 
         @Test("What was taken back is not sent after a crash of its gateway either")
