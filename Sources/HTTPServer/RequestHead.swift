@@ -69,9 +69,10 @@ struct RequestHead {
         method: String,
     ) throws(HTTPFault) -> (path: String, query: String?) {
         // http-parser as Debian builds it lets tabs and bytes beyond ASCII through.
-        guard target.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }) else {
-            throw .malformedRequest
+        let isWellFormed = target.withUnsafeBufferPointer { target in
+            target.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
         }
+        guard isWellFormed else { throw .malformedRequest }
         var rest = target[...]
         if rest.first != UInt8(ascii: "/") {
             if method == "OPTIONS", target == [UInt8(ascii: "*")] {

@@ -15,10 +15,7 @@ final class RequestParser {
     private let parser = UnsafeMutablePointer<http_parser>.allocate(capacity: 1)
     private var settings = http_parser_settings()
     private let maximumBodyBytes: Int
-    private var target: [UInt8] = []
-    private var headerBytes: [UInt8] = []
-    private var fields: [HTTPHeaders.Field] = []
-    private var valueHasStarted = false
+    private var recorded = RecordedHead()
     private var body: [UInt8] = []
     private var bodyIsTooLarge = false
 
@@ -27,21 +24,22 @@ final class RequestParser {
         parser.initialize(to: http_parser())
         http_parser_settings_init(&settings)
         settings.on_url = { parser, start, count in
-            RequestParser.of(parser)?.target.append(contentsOf: RequestParser.bytes(start, count))
+            RequestParser.of(parser)?.recorded.target.append(contentsOf: RequestParser.bytes(start, count))
             return 0
         }
         settings.on_header_field = { parser, start, count in
-            RequestParser.of(parser)?.recordName(RequestParser.bytes(start, count))
+            RequestParser.of(parser)?.recorded.appendName(RequestParser.bytes(start, count))
             return 0
         }
         settings.on_header_value = { parser, start, count in
-            RequestParser.of(parser)?.recordValue(RequestParser.bytes(start, count))
+            RequestParser.of(parser)?.recorded.appendValue(RequestParser.bytes(start, count))
             return 0
         }
         settings.on_headers_complete = { parser in
             guard let parser else { return 0 }
             livepush_http_ignore_upgrade(parser)
             RequestParser.of(parser)?.headIsComplete = true
+            RequestParser.of(parser)?.recorded.isComplete = true
             return 0
         }
         settings.on_body = { parser, start, count in
@@ -65,13 +63,8 @@ final class RequestParser {
         parser.pointee.data = Unmanaged.passUnretained(self).toOpaque()
         headIsComplete = false
         requestIsComplete = false
-        valueHasStarted = true
+        recorded.begin()
         bodyIsTooLarge = false
-        target.removeAll(keepingCapacity: true)
-        headerBytes = []
-        headerBytes.reserveCapacity(512)
-        fields = []
-        fields.reserveCapacity(12)
         body = []
     }
 
@@ -96,24 +89,12 @@ final class RequestParser {
 
     /// The head, checked. To be called once it is complete.
     func head() throws(HTTPFault) -> RequestHead {
-        for index in fields.indices {
-            while fields[index].valueEnd > fields[index].valueStart,
-                RequestParser.isBlank(headerBytes[fields[index].valueEnd - 1])
-            {
-                fields[index].valueEnd -= 1
-            }
-        }
-        defer {
-            // An idle connection should not keep the last request's secrets.
-            headerBytes = []
-            fields = []
-        }
         let method = http_method(livepush_http_method(parser))
         let head = try RequestHead(
             method: String(cString: http_method_str(method)),
             version: (Int(parser.pointee.http_major), Int(parser.pointee.http_minor)),
-            target: target,
-            headers: HTTPHeaders(bytes: headerBytes, fields: fields),
+            target: recorded.target,
+            headers: recorded.takeHeaders(),
             isChunked: livepush_http_is_chunked(parser) != 0,
             keepsAlive: http_should_keep_alive(parser) != 0,
         )
@@ -133,32 +114,6 @@ final class RequestParser {
 
     // MARK: - Recording
 
-    private func recordName(_ name: UnsafeBufferPointer<UInt8>) {
-        // Trailers of a chunked body are dropped.
-        guard !headIsComplete else { return }
-        if valueHasStarted {
-            valueHasStarted = false
-            let start = headerBytes.count
-            fields.append(HTTPHeaders.Field(nameStart: start, nameEnd: start, valueStart: start, valueEnd: start))
-        }
-        headerBytes.append(contentsOf: name)
-        let end = headerBytes.count
-        fields[fields.count - 1].nameEnd = end
-        fields[fields.count - 1].valueStart = end
-        fields[fields.count - 1].valueEnd = end
-    }
-
-    private func recordValue(_ value: UnsafeBufferPointer<UInt8>) {
-        guard !headIsComplete, !fields.isEmpty else { return }
-        valueHasStarted = true
-        headerBytes.append(contentsOf: value)
-        fields[fields.count - 1].valueEnd = headerBytes.count
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool {
-        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
-    }
-
     private func recordBody(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         guard body.count + bytes.count <= maximumBodyBytes else {
             bodyIsTooLarge = true
@@ -177,5 +132,69 @@ final class RequestParser {
 
     private static func bytes(_ start: UnsafePointer<CChar>?, _ count: Int) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: UnsafeRawPointer(start)?.assumingMemoryBound(to: UInt8.self), count: count)
+    }
+}
+
+/// A request line's target and the headers, as http-parser hands them over. A value: each callback changes it as one,
+/// where properties of the class would be checked for overlapping accesses one after the other.
+private struct RecordedHead {
+    var target: [UInt8] = []
+    /// Trailers of a chunked body, which come when the head is complete, are dropped.
+    var isComplete = false
+    private var bytes: [UInt8] = []
+    private var fields: [HTTPHeaders.Field] = []
+    private var valueHasStarted = false
+
+    /// Forgets the last one.
+    mutating func begin() {
+        target.removeAll(keepingCapacity: true)
+        isComplete = false
+        bytes = []
+        bytes.reserveCapacity(512)
+        fields = []
+        fields.reserveCapacity(12)
+        valueHasStarted = true
+    }
+
+    mutating func appendName(_ name: UnsafeBufferPointer<UInt8>) {
+        guard !isComplete else { return }
+        var field = HTTPHeaders.Field(nameStart: bytes.count, nameEnd: 0, valueStart: 0, valueEnd: 0)
+        if !valueHasStarted, let last = fields.popLast() {
+            field = last
+        }
+        valueHasStarted = false
+        bytes.append(contentsOf: name)
+        field.nameEnd = bytes.count
+        field.valueStart = bytes.count
+        field.valueEnd = bytes.count
+        fields.append(field)
+    }
+
+    mutating func appendValue(_ value: UnsafeBufferPointer<UInt8>) {
+        guard !isComplete, !fields.isEmpty else { return }
+        valueHasStarted = true
+        bytes.append(contentsOf: value)
+        fields[fields.count - 1].valueEnd = bytes.count
+    }
+
+    /// The headers, without the blanks behind their values. They are not kept: an idle connection should not hold the
+    /// last request's secrets.
+    mutating func takeHeaders() -> HTTPHeaders {
+        for index in fields.indices {
+            while fields[index].valueEnd > fields[index].valueStart,
+                RecordedHead.isBlank(bytes[fields[index].valueEnd - 1])
+            {
+                fields[index].valueEnd -= 1
+            }
+        }
+        defer {
+            bytes = []
+            fields = []
+        }
+        return HTTPHeaders(bytes: bytes, fields: fields)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
     }
 }

@@ -18,11 +18,11 @@ struct ResponseWriter {
     mutating func write(_ response: HTTPResponse, omitsBody: Bool, closes: Bool, second: Int) {
         updateDate(second)
         bytes.removeAll(keepingCapacity: bytes.capacity <= ResponseWriter.largestKeptCapacity)
-        append("HTTP/1.1 ")
-        append(String(response.status))
-        append(" ")
-        append(ResponseWriter.reason(response.status))
-        append("\r\nDate: ")
+        if response.status == 200 {
+            append("HTTP/1.1 200 OK\r\nDate: ")
+        } else {
+            append("HTTP/1.1 \(response.status) \(ResponseWriter.reason(response.status))\r\nDate: ")
+        }
         bytes.append(contentsOf: date)
         for (name, value) in response.headers where !ResponseWriter.isOwned(name) {
             append("\r\n")
@@ -35,10 +35,15 @@ struct ResponseWriter {
             append("\r\nContent-Length: ")
             append(String(response.body.count))
         }
-        append(closes ? "\r\nConnection: close\r\n\r\n" : "\r\n\r\n")
+        if closes { append("\r\nConnection: close") }
+        append("\r\n\r\n")
         if hasBody, !omitsBody {
             bytes.append(contentsOf: response.body)
         }
+    }
+
+    private mutating func append(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
     private mutating func append(_ text: String) {
@@ -48,10 +53,19 @@ struct ResponseWriter {
     /// A value may stem from user data; a line break in it would start a header, or an answer, of the user's making.
     private mutating func appendWithoutBreaks(_ text: String) {
         let start = bytes.count
-        bytes.append(contentsOf: text.utf8)
-        for index in start..<bytes.count where [0, 10, 13].contains(bytes[index]) {
+        var text = text
+        let hasBreak = text.withUTF8 { text in
+            bytes.append(contentsOf: text)
+            return text.contains(where: ResponseWriter.isBreak)
+        }
+        guard hasBreak else { return }
+        for index in start..<bytes.count where ResponseWriter.isBreak(bytes[index]) {
             bytes[index] = UInt8(ascii: " ")
         }
+    }
+
+    private static func isBreak(_ byte: UInt8) -> Bool {
+        byte == 0 || byte == 10 || byte == 13
     }
 
     private mutating func updateDate(_ second: Int) {
@@ -80,7 +94,6 @@ struct ResponseWriter {
 
     private static func reason(_ status: Int) -> String {
         switch status {
-        case 200: "OK"
         case 100...599: String(cString: http_status_str(http_status(rawValue: UInt32(status))))
         default: "Unknown"
         }

@@ -39,7 +39,7 @@ enum Answer {
         _ warnings: [RequestWarning],
     ) -> HTTPResponse {
         make(.ok) { writer in
-            let time = time(of: acceptance)
+            let time = time(of: message, acceptance)
             writer.member("MsgTime", time)
             writeNames(of: message, acceptance, time: time, to: &writer)
             write(warnings, to: &writer)
@@ -54,7 +54,7 @@ enum Answer {
     ) -> HTTPResponse {
         let failures = message.recipients.failures
         return make(failures.isEmpty ? .ok : .someError) { writer in
-            writeNames(of: message, acceptance, time: time(of: acceptance), to: &writer)
+            writeNames(of: message, acceptance, time: time(of: message, acceptance), to: &writer)
             if !failures.isEmpty {
                 write(failures, to: &writer) { _, _ in }
             }
@@ -94,7 +94,7 @@ enum Answer {
         _ warnings: [RequestWarning],
     ) -> HTTPResponse {
         make(.ok) { writer in
-            writer.member("MsgTime", time(of: acceptance))
+            writer.member("MsgTime", time(of: message, acceptance))
             writer.member("MsgSeq", MessageKey(acceptance.messageKey)?.sequence ?? acceptance.message.id)
             writer.member("MsgKey", acceptance.messageKey)
             write(warnings, to: &writer)
@@ -132,12 +132,13 @@ enum Answer {
     ) {
         writer.member("MsgKey", acceptance.messageKey)
         let isNamed = !acceptance.messageKey.isEmpty
-        writer.member("MsgId", isNamed ? "\(acceptance.message.id)-\(time)-\(message.random)" : "")
+        writer.member("MsgId", isNamed ? DecimalText.joined(acceptance.message.id, time, message.random, by: "-") : "")
     }
 
     /// MsgTime, the one that MsgKey names.
-    private static func time(of acceptance: Acceptance) -> Int64 {
-        MessageKey(acceptance.messageKey)?.time ?? acceptance.message.acceptedAt.seconds
+    private static func time(of message: ChatMessage, _ acceptance: Acceptance) -> Int64 {
+        guard acceptance.isRepeat else { return message.time }
+        return MessageKey(acceptance.messageKey)?.time ?? acceptance.message.acceptedAt.seconds
     }
 
     private static func write(

@@ -36,8 +36,8 @@ extension LiveActivityInfo {
         extensions =
             allowsExtensions
             ? try LiveActivityExtensions(decoding: fields, event: event, now: now, &warnings) : nil
-        let known = LiveActivityInfo.fields + (allowsExtensions ? LiveActivityExtensions.fields : [])
-        for (key, _) in fields.object.members where !known.contains(key) {
+        let known = allowsExtensions ? LiveActivityInfo.extendedFields : LiveActivityInfo.fields
+        for key in fields.object.names(besides: known) {
             let names = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
             let message = "nothing reads this field; LiveActivity has \(names)"
             warnings.append(RequestWarning(field: fields.path(of: key), code: .unknownField, message: message))
@@ -45,6 +45,7 @@ extension LiveActivityInfo {
     }
 
     private static let fields = ["LaId", "Event", "ContentState", "DismissalDate"]
+    private static let extendedFields = fields + LiveActivityExtensions.fields
 
     private static func dismissalDate(
         in fields: RequestFields,

@@ -1,3 +1,5 @@
+import VerbatimJSON
+
 /// MsgKey, `<MsgSeq>_<MsgRandom>_<MsgTime>`: the form of Tencent's samples and callbacks.
 struct MessageKey: Equatable {
     /// MsgSeq, or a random number where the caller sent none.
@@ -27,6 +29,6 @@ struct MessageKey: Equatable {
 
     /// The key as callers get it, at most 41 bytes until the year 2286.
     var text: String {
-        "\(sequence)_\(random)_\(time)"
+        DecimalText.joined(sequence, random, time, by: "_")
     }
 }

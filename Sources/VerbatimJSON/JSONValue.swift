@@ -60,14 +60,39 @@ public struct JSONValue: Sendable {
     ///
     /// Names are compared scalar by scalar after decoding: `é` in one piece and in two are different names.
     public subscript(key: String) -> JSONValue? {
-        guard self.node.kind == .object else { return nil }
-        let end = Int(self.node.next)
-        var name = self.index + 1
-        while name < end {
-            if self.isString(at: name, equalTo: key) { return JSONValue(storage: self.storage, index: name + 1) }
-            name = Int(self.storage.nodes[name + 1].next)
+        // At the bytes themselves: a message is asked for some fifty names, and each is compared with many.
+        var key = key
+        let value = key.withUTF8 { key in
+            self.storage.bytes.withUnsafeBufferPointer { bytes in
+                self.storage.nodes.withUnsafeBufferPointer { nodes -> Int? in
+                    guard nodes[self.index].kind == .object else { return nil }
+                    let end = Int(nodes[self.index].next)
+                    var name = self.index + 1
+                    while name < end {
+                        if Self.isName(nodes[name], equalTo: key, in: bytes) { return name + 1 }
+                        name = Int(nodes[name + 1].next)
+                    }
+                    return nil
+                }
+            }
         }
-        return nil
+        return value.map { JSONValue(storage: self.storage, index: $0) }
+    }
+
+    private static func isName(
+        _ node: JSONNode,
+        equalTo key: UnsafeBufferPointer<UInt8>,
+        in bytes: UnsafeBufferPointer<UInt8>,
+    ) -> Bool {
+        let range = node.contentRange
+        guard node.kind != .escapedString else {
+            return JSONEscape.decode(Array(bytes[range])[...]).elementsEqual(key)
+        }
+        guard range.count == key.count else { return false }
+        for offset in key.indices where bytes[range.lowerBound + offset] != key[offset] {
+            return false
+        }
+        return true
     }
 
     /// The members of an object in the order of the text; empty for anything else.
@@ -82,6 +107,26 @@ public struct JSONValue: Sendable {
             name = Int(self.storage.nodes[name + 1].next)
         }
         return members
+    }
+
+    /// The names of an object's members that are none of `known`, in the order of the text; empty for anything else.
+    public func names(besides known: [String]) -> [String] {
+        guard self.node.kind == .object else { return [] }
+        let end = Int(self.node.next)
+        var names: [String] = []
+        var name = self.index + 1
+        while name < end {
+            let node = self.storage.nodes[name]
+            let isKnown = self.storage.bytes.withUnsafeBufferPointer { bytes in
+                known.contains { key in
+                    var key = key
+                    return key.withUTF8 { Self.isName(node, equalTo: $0, in: bytes) }
+                }
+            }
+            if !isKnown { names.append(self.string(at: name)) }
+            name = Int(self.storage.nodes[name + 1].next)
+        }
+        return names
     }
 
     /// The elements of an array in order; empty for anything else.
@@ -176,22 +221,5 @@ public struct JSONValue: Sendable {
 
     private func string(at index: Int) -> String {
         String(decoding: self.content(at: index), as: UTF8.self)
-    }
-
-    private func isString(at index: Int, equalTo text: String) -> Bool {
-        let node = self.storage.nodes[index]
-        guard node.kind != .escapedString else { return text.utf8.elementsEqual(self.content(at: index)) }
-        let range = node.contentRange
-        guard range.count == text.utf8.count else { return false }
-        // At the bytes themselves: an object's members are compared one after the other at every look-up.
-        var text = text
-        return text.withUTF8 { text in
-            self.storage.bytes.withUnsafeBufferPointer { bytes in
-                for offset in text.indices where bytes[range.lowerBound + offset] != text[offset] {
-                    return false
-                }
-                return true
-            }
-        }
     }
 }

@@ -101,4 +101,12 @@ struct JSONValueTests {
         #expect(root["e"]?.path == "e")
         #expect(try self.root("[[1],[2,3]]").elements.last?.elements.last?.path == "[1][1]")
     }
+
+    @Test("The names besides those that are known are told in their order, compared decoded and byte by byte")
+    func namesBesides() throws {
+        let text = #"{"b":1,"\u0061":2,"c":{"d":3},"ab":4,"\u00e9":5}"#
+        let root = try JSONDocument(parsing: Array(text.utf8)).root
+        #expect(root.names(besides: ["a", "c", "e\u{301}"]) == ["b", "ab", "\u{E9}"])
+        #expect(try JSONDocument(parsing: Array("[1]".utf8)).root.names(besides: []) == [])
+    }
 }

@@ -50,6 +50,27 @@ struct JSONWriterTests {
         #expect(try JSONDocument(parsing: writer.bytes).root.string == text)
     }
 
+    @Test(
+        "An integer is written as Swift writes it",
+        arguments: [0, 7, 10, 99, 100, -1, -10, 1_796_007_172, .max, .min] as [Int64],
+    )
+    func integers(value: Int64) {
+        var writer = JSONWriter()
+        writer.integer(value)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == String(value))
+        #expect(DecimalText.joined(value, 0, value, by: "_") == "\(value)_0_\(value)")
+    }
+
+    @Test("A name with characters to escape is written like a text, with its comma and colon")
+    func escapedNames() {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("a\"b", 1)
+        writer.member("c\nd", "e\\")
+        writer.endObject()
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == #"{"a\"b":1,"c\nd":"e\\"}"#)
+    }
+
     @Test("Doubles read back as themselves", arguments: [0, -0.0, 5.02, 1e16, 1e300, .leastNonzeroMagnitude, 129.9])
     func doubles(value: Double) throws {
         var writer = JSONWriter()

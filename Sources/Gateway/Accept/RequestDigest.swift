@@ -20,6 +20,11 @@ public struct RequestDigest: Sendable, Hashable {
         }
     }
 
+    /// Seeded like every hash, over the bytes at once: one after the other they would cost a hundred times as much.
+    public func hash(into hasher: inout Hasher) {
+        bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+    }
+
     /// Found once: OpenSSL 3 would look for it again at every call by name. Never freed.
     private static let sha256 = Method(pointer: EVP_MD_fetch(nil, "SHA256", nil))
 
@@ -34,7 +39,8 @@ public struct RequestDigest: Sendable, Hashable {
         fileprivate var bytes: [UInt8] = []
 
         fileprivate init() {
-            bytes.reserveCapacity(1024)
+            // With the array's own header no more than 1032 bytes, up to which malloc has a quick way.
+            bytes.reserveCapacity(992)
         }
 
         private enum Kind: UInt8 {

@@ -13,7 +13,21 @@ public struct UserSigCache {
     }
 
     /// By the bytes of the text: Swift's `==` of strings would take one for another that only looks like it.
-    private var entries: [[UInt8]: Entry] = [:]
+    private struct Text: Hashable {
+        let text: String
+
+        static func == (left: Text, right: Text) -> Bool {
+            left.text.utf8.elementsEqual(right.text.utf8)
+        }
+
+        /// Over the bytes at once: one after the other they would cost a hundred times as much.
+        func hash(into hasher: inout Hasher) {
+            var text = text
+            text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        }
+    }
+
+    private var entries: [Text: Entry] = [:]
 
     /// Knows none.
     public init() {}
@@ -26,7 +40,7 @@ public struct UserSigCache {
         secretKey: [UInt8],
         now: Int64,
     ) throws(UserSigError) {
-        let key = Array(signature.utf8)
+        let key = Text(text: signature)
         if let entry = entries[key], entry.sdkAppID == sdkAppID, entry.secretKey == secretKey,
             entry.identifier.elementsEqual(identifier.utf8)
         {

@@ -90,7 +90,12 @@ public final class GatewayInstance: Sendable {
 
     /// The time by PostgreSQL's clock, carried on by the monotonic one; nil before the first heartbeat.
     func time(at now: MonotonicTime) -> UnixTime? {
-        state.withLock { state in state.clock.map { $0.time + (now - $0.at) } }
+        state.withLock { state in
+            // Without a Duration, whose 128 bits take longer than all else here.
+            state.clock.map { time, at in
+                UnixTime(microseconds: time.microseconds + (now.nanoseconds - at.nanoseconds) / 1000)
+            }
+        }
     }
 
     /// Asks or changes the places for suspects; nil where the process has another id by now, whose places are others.

@@ -63,11 +63,21 @@ struct HTTPMetrics: Sendable {
         help: "Requests that wait for their answer.",
     )
 
+    /// The last request's route: that of the next is most often the same.
+    private var last: (method: String, path: String, route: RouteLabel)?
+
     /// A request was answered.
     mutating func answered(_ request: HTTPRequest, _ response: HTTPResponse, receivedAt: MonotonicTime) {
-        let route = RouteLabel(request)
+        let route = route(of: request)
         requests.add(RequestLabels(route: route, code: response.outcomeCode ?? response.status))
         seconds.observe(nanoseconds: MonotonicTime.now.nanoseconds &- receivedAt.nanoseconds, route)
+    }
+
+    private mutating func route(of request: HTTPRequest) -> RouteLabel {
+        if let last, last.path == request.path, last.method == request.method { return last.route }
+        let route = RouteLabel(request)
+        last = (request.method, request.path, route)
+        return route
     }
 
     /// Takes what the server knows by itself.

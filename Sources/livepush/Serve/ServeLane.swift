@@ -143,12 +143,14 @@ actor ServeLane {
         }
     }
 
+    @inline(never)
     private func metrics(_ request: HTTPRequest) async -> HTTPResponse {
         guard let page else { return ServeLane.notFound }
         guard ServeLane.reads(request) else { return ServeLane.methodNotAllowed }
         return await page.response()
     }
 
+    @inline(never)
     private func health(_ request: HTTPRequest, isWell: Bool) -> HTTPResponse {
         guard ServeLane.reads(request) else { return ServeLane.methodNotAllowed }
         return .json(isWell ? 200 : 503, Array(#"{"status":"\#(isWell ? "ok" : "unavailable")"}"#.utf8))
