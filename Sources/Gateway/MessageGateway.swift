@@ -17,16 +17,13 @@ public protocol MessageGateway: AnyObject {
     /// - Returns: nil if there is nothing to check, or by.
     func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview?
 
-    /// Stores the message durably. When this returns, the push will be tried whatever happens to this process.
+    /// Stores a message durably, to be sent at its time. When this returns, the push will be tried whatever happens to
+    /// this process. The content of one that is to be sent later is checked by the app's schemas when it is sent.
     ///
-    /// - Parameter digest: where a request with the same digest was accepted within the last 120 seconds, by any
-    ///   gateway, nothing is stored and the first message stands for this one. nil: every request is a message of its
-    ///   own.
     /// - Throws: ``GatewayUnavailable``. Nothing is known to be stored then, and nothing is remembered of what was not.
-    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance
+    func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance
 
-    /// Stores messages durably, all or none, each to be sent at its time. The content of one that is to be sent later is
-    /// checked by the app's schemas when it is sent.
+    /// Stores messages as ``accept(_:)-(PlannedOrder)`` does, all or none.
     ///
     /// - Returns: what each became, in order.
     /// - Throws: ``GatewayUnavailable``; nothing is known to be stored then.

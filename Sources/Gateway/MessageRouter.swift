@@ -110,14 +110,25 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         }
     }
 
-    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
-        guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
-        guard instance.backlog(of: order.sdkAppID) < backlogLimit else { throw GatewayUnavailable(.overloaded) }
-        let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: digest)
+    func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
+        guard order.sendAt == nil else {
+            guard let acceptance = try await accept([order]).first else { throw GatewayUnavailable(.databaseRefused) }
+            return acceptance
+        }
+        let message = try message(order)
         let result = await withCheckedContinuation { continuation in
             enqueue(Waiting(message: message, continuation: continuation))
         }
         return try result.get()
+    }
+
+    /// What is to be stored at once. A call of its own, so that it takes no room in the frame of the async function, each
+    /// kilobyte of which is a malloc for every message.
+    @inline(never)
+    private func message(_ order: PlannedOrder) throws(GatewayUnavailable) -> DeliveryStore.NewMessage {
+        guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
+        guard instance.backlog(of: order.order.sdkAppID) < backlogLimit else { throw GatewayUnavailable(.overloaded) }
+        return DeliveryStore.NewMessage(order)
     }
 
     func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
@@ -131,8 +142,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         // For each order, whether it is among the later ones.
         var waits: [Bool] = []
         for planned in orders {
-            let order = planned.order
-            let message = DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: planned.digest)
+            let message = DeliveryStore.NewMessage(planned)
             if let time = planned.sendAt, now < time {
                 later.append(DeliveryStore.LaterMessage(message: message, sendAt: time))
                 waits.append(true)
@@ -287,7 +297,8 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             while !rest.isEmpty {
                 order.recipients = Array(rest.prefix(MessageRouter.replacementSize))
                 rest = rest.dropFirst(MessageRouter.replacementSize)
-                replacements.append(DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: nil))
+                let planned = PlannedOrder(order: order, digest: nil, sendAt: nil)
+                replacements.append(DeliveryStore.NewMessage(planned))
             }
         }
         do throws(PostgresError) {

@@ -17,6 +17,21 @@ struct ChatMessage {
         case messageAll
         /// `send_group_msg`: to a segment, or to To_Account of at most 50.
         case group
+
+        /// Nil for a command that sends nothing.
+        init?(_ endpoint: Endpoint) {
+            switch endpoint {
+            case .sendMessage: self = .single
+            case .batchSendMessage: self = .batch
+            case .pushBatch: self = .push
+            case .pushAll: self = .pushAll
+            case .messageAll: self = .messageAll
+            case .messageGroup: self = .group
+            case .revoke, .pushTrace, .memberPushTrace, .importAccount, .importAccounts, .checkAccounts,
+                .deleteAccounts:
+                return nil
+            }
+        }
     }
 
     /// From_Account, or the caller.

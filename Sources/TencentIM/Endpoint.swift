@@ -1,3 +1,5 @@
+import HTTPServer
+
 /// A command of the server API that this gateway knows. The raw value is its path below `/v4/`.
 enum Endpoint: String, CaseIterable, Sendable {
     case sendMessage = "openim/sendmsg"
@@ -22,9 +24,16 @@ enum Endpoint: String, CaseIterable, Sendable {
         }
     }
 
-    /// The command that `pathSegments` names; nil if there is none. Tencent's names are case sensitive.
-    init?(pathSegments: [String]?) {
-        guard let pathSegments, pathSegments.count == 3, pathSegments[0] == "v4" else { return nil }
-        self.init(rawValue: pathSegments[1] + "/" + pathSegments[2])
+    /// The command that a request's path names; nil if there is none. Tencent's names are case sensitive.
+    init?(_ request: HTTPRequest) {
+        // As clients write them, byte for byte, the busiest first; else by the segments, decoded.
+        if let plain = Endpoint.plainPaths.first(where: { $0.path == request.path }) {
+            self = plain.endpoint
+            return
+        }
+        guard let segments = request.pathSegments, segments.count == 3, segments[0] == "v4" else { return nil }
+        self.init(rawValue: segments[1] + "/" + segments[2])
     }
+
+    private static let plainPaths = allCases.map { (path: "/v4/" + $0.rawValue, endpoint: $0) }
 }

@@ -15,7 +15,7 @@ public final class TencentIMAPI {
     private let revoker: (any MessageRevoker)?
     private let logger: Logger?
     private var signatures = UserSigCache()
-    private var randomNumbers = SystemRandomNumberGenerator()
+    private var randomNumbers = BufferedRandomNumberGenerator()
 
     /// - Parameters:
     ///   - records: tells what became of messages; nil: that cannot be asked for.
@@ -35,26 +35,56 @@ public final class TencentIMAPI {
 
     /// Answers a request whose path begins with `/v4`.
     public func respond(to request: HTTPRequest) async -> HTTPResponse {
-        let endpoint = Endpoint(pathSegments: request.pathSegments)
+        let endpoint = Endpoint(request)
         do throws(TencentError) {
             guard let endpoint else {
                 throw TencentError(.unknownResource, "there is no such command")
             }
             return try await respond(to: request, endpoint)
         } catch {
-            logger?.info(
-                "request refused",
-                [
-                    "endpoint": .string(endpoint?.rawValue ?? "unknown"),
-                    "error_code": .count(error.code.rawValue),
-                    "error_info": .string(error.info),
-                ],
-            )
-            return Answer.failure(error, endpoint)
+            return refusal(error, endpoint)
         }
     }
 
+    @inline(never)
+    private func refusal(_ error: TencentError, _ endpoint: Endpoint?) -> HTTPResponse {
+        logger?.info(
+            "request refused",
+            [
+                "endpoint": .string(endpoint?.rawValue ?? "unknown"),
+                "error_code": .count(error.code.rawValue),
+                "error_info": .string(error.info),
+            ],
+        )
+        return Answer.failure(error, endpoint)
+    }
+
     private func respond(to request: HTTPRequest, _ endpoint: Endpoint) async throws(TencentError) -> HTTPResponse {
+        if let form = ChatMessage.Form(endpoint) {
+            try await send(try sending(request, form, endpoint))
+        } else {
+            try await perform(request, endpoint)
+        }
+    }
+
+    @inline(never)
+    private func perform(_ request: HTTPRequest, _ endpoint: Endpoint) async throws(TencentError) -> HTTPResponse {
+        let caller = try caller(of: request)
+        let accounts = AccountCommands(gateway: gateway, sdkAppID: caller.application.sdkAppID)
+        return switch endpoint {
+        case .sendMessage, .batchSendMessage, .pushBatch, .pushAll, .messageAll, .messageGroup:
+            throw TencentError(.unknownResource, "there is no such command")
+        case .revoke: try await revoke(request.body, caller)
+        case .pushTrace: try await trace(caller).ofPush(request.body)
+        case .memberPushTrace: try await trace(caller).ofMember(request.body)
+        case .importAccount: try await accounts.importOne(request.body)
+        case .importAccounts: try await accounts.importMany(request.body)
+        case .checkAccounts: try await accounts.check(request.body)
+        case .deleteAccounts: try await accounts.delete(request.body)
+        }
+    }
+
+    private func caller(of request: HTTPRequest) throws(TencentError) -> Caller {
         guard request.method == "POST" else {
             throw TencentError(.httpParse, "HTTP parse Error: the method must be POST")
         }
@@ -65,22 +95,7 @@ public final class TencentIMAPI {
             now: gateway.now().seconds,
         )
         try caller.countRequest()
-        let accounts = AccountCommands(gateway: gateway, sdkAppID: caller.application.sdkAppID)
-        return switch endpoint {
-        case .sendMessage: try await send(request.body, .single, caller, endpoint)
-        case .batchSendMessage: try await send(request.body, .batch, caller, endpoint)
-        case .pushBatch: try await send(request.body, .push, caller, endpoint)
-        case .pushAll: try await send(request.body, .pushAll, caller, endpoint)
-        case .messageAll: try await send(request.body, .messageAll, caller, endpoint)
-        case .messageGroup: try await send(request.body, .group, caller, endpoint)
-        case .revoke: try await revoke(request.body, caller)
-        case .pushTrace: try await trace(caller).ofPush(request.body)
-        case .memberPushTrace: try await trace(caller).ofMember(request.body)
-        case .importAccount: try await accounts.importOne(request.body)
-        case .importAccounts: try await accounts.importMany(request.body)
-        case .checkAccounts: try await accounts.check(request.body)
-        case .deleteAccounts: try await accounts.delete(request.body)
-        }
+        return caller
     }
 
     private func revoke(_ body: [UInt8], _ caller: Caller) async throws(TencentError) -> HTTPResponse {
@@ -94,69 +109,139 @@ public final class TencentIMAPI {
         return PushTrace(records: records, sdkAppID: caller.application.sdkAppID, now: gateway.now().seconds)
     }
 
-    private func send(
-        _ body: [UInt8],
+    // MARK: - Sending
+
+    /// A message on its way through one of the sending commands.
+    ///
+    /// A class: as values in the frames of async functions, message and order would make each call some mallocs of
+    /// kilobytes.
+    private final class Sending {
+        let form: ChatMessage.Form
+        let endpoint: Endpoint
+        let application: Application
+        var message: ChatMessage
+        /// The sender's, where the notification shows it.
+        var nickname: String?
+        /// What the caller should know.
+        var warnings: [RequestWarning] = []
+
+        init(_ message: ChatMessage, _ form: ChatMessage.Form, _ endpoint: Endpoint, _ application: Application) {
+            self.form = form
+            self.endpoint = endpoint
+            self.application = application
+            self.message = message
+        }
+
+        var recipientsMustBeImported: Bool {
+            @inline(never) get { application.requiresImportedAccounts && !message.recipients.accounts.isEmpty }
+        }
+
+        var hasNobody: Bool {
+            @inline(never) get { message.recipients.accounts.isEmpty && message.audience == nil }
+        }
+
+        var showsNickname: Bool {
+            @inline(never) get { message.showsDerivedText(in: application.placeholderLanguage) }
+        }
+
+        var sendAt: UnixTime? { message.sendTime.map { UnixTime(seconds: $0) } }
+
+        /// Whether a schema checks its content now: what waits is checked when it is sent.
+        @inline(never)
+        func isChecked(at now: UnixTime) -> Bool {
+            application.contentSchemas != nil && sendAt.map { $0 <= now } ?? true
+        }
+
+        func prepared() throws(TencentError) -> ChatMessage.Prepared {
+            try message.prepare(endpoint: endpoint, application: application, nickname: nickname)
+        }
+
+        @inline(never)
+        func answer(_ acceptance: Acceptance) -> HTTPResponse {
+            switch form {
+            case .single: Answer.sent(message, acceptance, warnings)
+            case .batch: Answer.batchSent(message, acceptance, warnings)
+            case .push: Answer.pushed(message, acceptance, warnings)
+            case .pushAll, .messageAll: Answer.pushedToAll(acceptance, warnings)
+            case .group: Answer.groupSent(message, acceptance, warnings)
+            }
+        }
+    }
+
+    @inline(never)
+    private func sending(
+        _ request: HTTPRequest,
         _ form: ChatMessage.Form,
-        _ caller: Caller,
         _ endpoint: Endpoint,
-    ) async throws(TencentError) -> HTTPResponse {
-        let application = caller.application
-        var message = try message(decoding: body, form, caller)
+    ) throws(TencentError) -> Sending {
+        let caller = try caller(of: request)
+        let message = try message(decoding: request.body, form, caller)
         switch form {
         case .single, .pushAll, .messageAll: break
         case .batch: try caller.countRecipients(message.recipients.accounts.count, code: .batchTooFrequent)
         case .push, .group:
             try caller.countRecipients(message.recipients.accounts.count, code: .tooManyRequests)
         }
-        if application.requiresImportedAccounts, !message.recipients.accounts.isEmpty {
-            let accounts = message.recipients.accounts
-            let imported = try await TencentError.translating { () async throws(GatewayUnavailable) in
-                try await gateway.importedAccounts(among: accounts, in: application.sdkAppID)
-            }
-            message.recipients.require(imported: imported)
-            let failed = message.recipients.failures.count
-            guard form != .group || failed == 0 else {
-                throw TencentError(.groupAccountUnknown, path: "To_Account", "\(failed) accounts are not imported")
-            }
+        return Sending(message, form, endpoint, caller.application)
+    }
+
+    private func send(_ sending: Sending) async throws(TencentError) -> HTTPResponse {
+        if sending.recipientsMustBeImported {
+            try await requireImportedAccounts(sending)
         }
-        guard !message.recipients.accounts.isEmpty || message.audience != nil else {
-            throw TencentError(.unknownRecipient, "invalid To_Account")
+        guard !sending.hasNobody else { throw TencentError(.unknownRecipient, "invalid To_Account") }
+        if sending.form == .group {
+            try await checkGroup(sending)
         }
-        if form == .group {
-            try await checkGroup(of: message, application)
+        if sending.showsNickname {
+            sending.nickname = try await nickname(sending)
         }
-        var prepared = try message.prepare(
-            endpoint: endpoint,
-            application: application,
-            nickname: try await nickname(for: message, application),
-        )
-        let sendAt = message.sendTime.map { UnixTime(seconds: $0) }
-        // What waits is checked when it is sent.
-        let isDue = sendAt.map { $0 <= gateway.now() } ?? true
-        if application.contentSchemas != nil, isDue {
-            let order = prepared.order
-            let review = try await TencentError.translating { () async throws(GatewayUnavailable) in
-                try await gateway.review(order)
-            }
-            if let review {
-                try prepared.heed(review)
-            }
+        let isChecked = sending.isChecked(at: gateway.now())
+        let order = isChecked ? try await checkedOrder(sending) : try order(sending)
+        do {
+            return sending.answer(try await gateway.accept(order))
+        } catch {
+            throw TencentError(error)
         }
-        let acceptance = try await TencentError.translating { () async throws(GatewayUnavailable) in
-            guard let sendAt else { return try await gateway.accept(prepared.order, digest: prepared.digest) }
-            let planned = PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sendAt)
-            guard let acceptance = try await gateway.accept([planned]).first else {
-                throw GatewayUnavailable(.databaseRefused)
-            }
-            return acceptance
+    }
+
+    @inline(never)
+    private func requireImportedAccounts(_ sending: Sending) async throws(TencentError) {
+        let accounts = sending.message.recipients.accounts
+        let imported = try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.importedAccounts(among: accounts, in: sending.application.sdkAppID)
         }
-        return switch form {
-        case .single: Answer.sent(message, acceptance, prepared.warnings)
-        case .batch: Answer.batchSent(message, acceptance, prepared.warnings)
-        case .push: Answer.pushed(message, acceptance, prepared.warnings)
-        case .pushAll, .messageAll: Answer.pushedToAll(acceptance, prepared.warnings)
-        case .group: Answer.groupSent(message, acceptance, prepared.warnings)
+        sending.message.recipients.require(imported: imported)
+        let failed = sending.message.recipients.failures.count
+        guard sending.form != .group || failed == 0 else {
+            throw TencentError(.groupAccountUnknown, path: "To_Account", "\(failed) accounts are not imported")
         }
+    }
+
+    /// What the gateway is to do.
+    @inline(never)
+    private func order(_ sending: Sending) throws(TencentError) -> PlannedOrder {
+        let prepared = try sending.prepared()
+        sending.warnings = prepared.warnings
+        return PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sending.sendAt)
+    }
+
+    /// The same, checked by the app's schemas.
+    @inline(never)
+    private func checkedOrder(_ sending: Sending) async throws(TencentError) -> PlannedOrder {
+        let order = try order(sending)
+        let review = try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.review(order.order)
+        }
+        return if let review { try self.order(sending, heeding: review) } else { order }
+    }
+
+    @inline(never)
+    private func order(_ sending: Sending, heeding review: ContentReview) throws(TencentError) -> PlannedOrder {
+        var prepared = try sending.prepared()
+        try prepared.heed(review)
+        sending.warnings = prepared.warnings
+        return PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sending.sendAt)
     }
 
     private func message(
@@ -206,24 +291,21 @@ public final class TencentIMAPI {
     }
 
     /// Whether the segment is there that a group's message goes to. One with nobody in it is no group.
-    private func checkGroup(of message: ChatMessage, _ application: Application) async throws(TencentError) {
-        guard case .segments(let all, _) = message.audience, let group = all.first else { return }
+    @inline(never)
+    private func checkGroup(_ sending: Sending) async throws(TencentError) {
+        guard case .segments(let all, _) = sending.message.audience, let group = all.first else { return }
         let isKnown = try await TencentError.translating { () async throws(GatewayUnavailable) in
-            try await gateway.hasSegment(group, in: application.sdkAppID)
+            try await gateway.hasSegment(group, in: sending.application.sdkAppID)
         }
         guard isKnown else {
             throw TencentError(.groupUnknown, path: "GroupId", "there is no segment of this name, and no To_Account")
         }
     }
 
-    /// The sender's nickname, if the notification shows it.
-    private func nickname(
-        for message: ChatMessage,
-        _ application: Application,
-    ) async throws(TencentError) -> String? {
-        guard message.showsDerivedText(in: application.placeholderLanguage) else { return nil }
-        return try await TencentError.translating { () async throws(GatewayUnavailable) in
-            try await gateway.nickname(of: message.sender, in: application.sdkAppID)
+    @inline(never)
+    private func nickname(_ sending: Sending) async throws(TencentError) -> String? {
+        try await TencentError.translating { () async throws(GatewayUnavailable) in
+            try await gateway.nickname(of: sending.message.sender, in: sending.application.sdkAppID)
         }
     }
 }

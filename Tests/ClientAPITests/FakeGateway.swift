@@ -37,7 +37,7 @@ final class FakeGateway: MessageGateway {
         throw GatewayUnavailable(.overloaded)
     }
 
-    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
+    func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         throw GatewayUnavailable(.overloaded)
     }
 

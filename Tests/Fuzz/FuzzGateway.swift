@@ -45,11 +45,11 @@ final class FuzzGateway: PushwooshGateway {
 
     func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? { nil }
 
-    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
+    func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         accepted += 1
         return Acceptance(
             message: AcceptedMessage(id: accepted, acceptedAt: now()),
-            messageKey: order.messageKey,
+            messageKey: order.order.messageKey,
             isRepeat: false,
         )
     }
@@ -57,7 +57,7 @@ final class FuzzGateway: PushwooshGateway {
     func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
         var acceptances: [Acceptance] = []
         for order in orders {
-            acceptances.append(try await accept(order.order, digest: order.digest))
+            acceptances.append(try await accept(order))
         }
         return acceptances
     }

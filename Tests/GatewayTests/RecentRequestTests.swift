@@ -11,7 +11,7 @@ struct RecentRequestTests {
         var order = Fixture.order()
         order.messageKey = key
         let digest = number.map { number in RequestDigest { $0.add(number) } }
-        return DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: digest)
+        return DeliveryStore.NewMessage(PlannedOrder(order: order, digest: digest, sendAt: nil))
     }
 
     /// What is stored: `msg_key` of every message, and of every row of the queue.
@@ -113,7 +113,7 @@ struct RecentRequestTests {
             let whole = Self.message("a", 1)
             var order = whole.order
             order.lifetime = .max
-            let broken = DeliveryStore.NewMessage(order: order, content: whole.content, digest: whole.digest)
+            let broken = DeliveryStore.NewMessage(PlannedOrder(order: order, digest: whole.digest, sendAt: nil))
             await #expect(throws: PostgresError.self) {
                 _ = try await database.store.accept([broken, Self.message("b", 2)], owner: nil)
             }

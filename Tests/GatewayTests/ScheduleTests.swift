@@ -18,7 +18,7 @@ struct ScheduleTests {
         order.messageKey = key
         order.recipients = recipients
         let digest = number.map { number in RequestDigest { $0.add(number) } }
-        return DeliveryStore.NewMessage(order: order, content: order.encoded(), digest: digest)
+        return DeliveryStore.NewMessage(PlannedOrder(order: order, digest: digest, sendAt: nil))
     }
 
     private static let waiting =

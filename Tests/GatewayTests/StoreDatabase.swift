@@ -134,7 +134,7 @@ final class StoreDatabase {
         owner: Int64? = nil,
     ) async throws -> [AcceptedMessage] {
         try await store.accept(
-            orders.map { DeliveryStore.NewMessage(order: $0, content: $0.encoded(), digest: nil) },
+            orders.map { DeliveryStore.NewMessage(PlannedOrder(order: $0, digest: nil, sendAt: nil)) },
             owner: owner,
         ).map(\.message)
     }

@@ -54,7 +54,7 @@ final class InMemoryGateway: PushwooshGateway {
 
     func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? { review }
 
-    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
+    func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         throw GatewayUnavailable(.databaseRefused)
     }
 

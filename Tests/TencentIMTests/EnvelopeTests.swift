@@ -90,6 +90,24 @@ struct EnvelopeTests {
         #expect(answer["ErrorCode"]?.integer == 60009)
     }
 
+    @Test(
+        "a path with escapes names its command, one of another case or with more to it none",
+        arguments: [
+            ("openim/send%6Dsg", 0), ("openim%2Fsendmsg", 60009), ("openim/SendMsg", 60009), ("openim/sendmsg/", 60009),
+        ] as [(String, Int64)],
+    )
+    func escapedPath(path: String, code: Int64) async throws {
+        let answer = try await Backend().post(path, ValidRequest.single)
+        #expect(answer["ErrorCode"]?.integer == code)
+    }
+
+    @Test("the buffered random numbers differ, across the end of a supply too")
+    func randomNumbers() {
+        var generator = BufferedRandomNumberGenerator()
+        let numbers = (0..<200).map { _ in generator.next() }
+        #expect(Set(numbers).count == numbers.count)
+    }
+
     @Test("a method that is not POST: 60002", arguments: ["GET", "PUT", "OPTIONS"])
     func wrongMethod(method: String) async throws {
         let response = await Backend().respond("openim/sendmsg", ValidRequest.single, method: method)

@@ -47,8 +47,12 @@ final class InMemoryGateway: MessageGateway {
         return ContentReview(content, for: phones, by: schemas, now: seconds)
     }
 
-    func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
+    func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         try checkAvailable()
+        if order.sendAt != nil {
+            planned.append(order)
+        }
+        let (order, digest) = (order.order, order.digest)
         if let digest, let first = accepted[digest] {
             return Acceptance(message: first.message, messageKey: first.messageKey, isRepeat: true)
         }
@@ -62,10 +66,9 @@ final class InMemoryGateway: MessageGateway {
     }
 
     func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
-        planned += orders
         var acceptances: [Acceptance] = []
         for order in orders {
-            acceptances.append(try await accept(order.order, digest: order.digest))
+            acceptances.append(try await accept(order))
         }
         return acceptances
     }

@@ -91,25 +91,10 @@ public final class MessageExplainer: PushwooshGateway {
         }
     }
 
-    /// Explains the message.
+    /// Explains the message as if its time had come.
     ///
     /// - Returns: an answer without a key, since nothing was accepted.
-    public func accept(_ order: PushOrder, digest: RequestDigest?) async throws(GatewayUnavailable) -> Acceptance {
-        try await accept(PlannedOrder(order: order, digest: digest, sendAt: nil))
-    }
-
-    /// Explains the messages, each as if its time had come.
-    ///
-    /// - Returns: answers without keys, since nothing was accepted.
-    public func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
-        var acceptances: [Acceptance] = []
-        for order in orders {
-            acceptances.append(try await accept(order))
-        }
-        return acceptances
-    }
-
-    private func accept(_ planned: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
+    public func accept(_ planned: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         let now = now()
         var explained = try await asking { () throws(PostgresError) in
             try await explain(planned.order, planned.digest, at: now)
@@ -123,6 +108,17 @@ public final class MessageExplainer: PushwooshGateway {
         explanations += explained
         hasExplained = true
         return Acceptance(message: AcceptedMessage(id: 0, acceptedAt: now), messageKey: "", isRepeat: false)
+    }
+
+    /// Explains the messages, each as if its time had come.
+    ///
+    /// - Returns: answers without keys, since nothing was accepted.
+    public func accept(_ orders: [PlannedOrder]) async throws(GatewayUnavailable) -> [Acceptance] {
+        var acceptances: [Acceptance] = []
+        for order in orders {
+            acceptances.append(try await accept(order))
+        }
+        return acceptances
     }
 
     /// As the gateway that sends.

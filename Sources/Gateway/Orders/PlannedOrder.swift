@@ -1,12 +1,12 @@
-/// An order with its time.
-public struct PlannedOrder: Sendable {
+/// An order with its time. A class: an order has many fields, and goes through many hands.
+public final class PlannedOrder: Sendable {
     /// What the message asks for. Its lifetime counts from the time at which it is sent.
-    public var order: PushOrder
+    public let order: PushOrder
     /// Where a request with the same digest was accepted within the last 120 seconds, or still waits for its time, the
     /// first message stands for this one. nil: every request is a message of its own.
-    public var digest: RequestDigest?
+    public let digest: RequestDigest?
     /// When to send it; nil, and what has passed: at once.
-    public var sendAt: UnixTime?
+    public let sendAt: UnixTime?
 
     /// Makes an order with its time.
     public init(order: PushOrder, digest: RequestDigest?, sendAt: UnixTime?) {

@@ -31,16 +31,18 @@ final class DeliveryStore {
     // MARK: - Accept
 
     /// What accept stores of a message.
-    final class NewMessage: Sendable {
-        let order: PushOrder
+    struct NewMessage: Sendable {
+        let planned: PlannedOrder
+        /// The order as it is stored.
         let content: [UInt8]
-        /// What tells the same request when it comes again; nil: it is always a new one.
-        let digest: RequestDigest?
 
-        init(order: PushOrder, content: [UInt8], digest: RequestDigest?) {
-            self.order = order
-            self.content = content
-            self.digest = digest
+        var order: PushOrder { planned.order }
+        /// What tells the same request when it comes again; nil: it is always a new one.
+        var digest: RequestDigest? { planned.digest }
+
+        init(_ planned: PlannedOrder) {
+            self.planned = planned
+            self.content = planned.order.encoded()
         }
     }
 
