@@ -156,6 +156,15 @@ public final class TencentIMAPI {
             try message.prepare(endpoint: endpoint, application: application, nickname: nickname)
         }
 
+        func planned(_ prepared: ChatMessage.Prepared) -> PlannedOrder {
+            PlannedOrder(
+                order: prepared.order,
+                digest: prepared.digest,
+                sendAt: sendAt,
+                isPushToAll: form == .pushAll || form == .messageAll,
+            )
+        }
+
         @inline(never)
         func answer(_ acceptance: Acceptance) -> HTTPResponse {
             switch form {
@@ -223,7 +232,7 @@ public final class TencentIMAPI {
     private func order(_ sending: Sending) throws(TencentError) -> PlannedOrder {
         let prepared = try sending.prepared()
         sending.warnings = prepared.warnings
-        return PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sending.sendAt)
+        return sending.planned(prepared)
     }
 
     /// The same, checked by the app's schemas.
@@ -241,7 +250,7 @@ public final class TencentIMAPI {
         var prepared = try sending.prepared()
         try prepared.heed(review)
         sending.warnings = prepared.warnings
-        return PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sending.sendAt)
+        return sending.planned(prepared)
     }
 
     private func message(

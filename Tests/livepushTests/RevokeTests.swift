@@ -90,6 +90,25 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A push can be taken back for 24 hours, and a second one a second after the first")
+        func tooLate() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register("alice", phone: "phone-1", laID: nil)
+                let task = try push(gateway, to: "alice")
+                let other = try push(gateway, to: "alice")
+                _ = try gateway.peer.exactly(2)
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let isOld = "UPDATE message SET accepted_at = accepted_at - interval '24 hours 1 second'"
+                try gateway.sql("\(isOld) WHERE msg_key = '\(task)'")
+                let answer = try revoke(gateway, task)
+                #expect(answer["ErrorCode"]?.integer == 90052)
+                #expect(answer["ErrorInfo"]?.string == "TaskId: a push can be revoked for 24 hours")
+                #expect(try gateway.sql("SELECT count(*) FROM revocation") == "0")
+                #expect(try revoke(gateway, other)["ErrorCode"]?.integer == 0)
+                _ = try gateway.peer.exactly(3)
+            }
+        }
+
         @Test("A push that is under way is recorded by what APNs answers, and replaced after that")
         func underWay() throws {
             try GatewayUnderTest.run(flags: ["--retry-schedule", "600"]) { gateway in
