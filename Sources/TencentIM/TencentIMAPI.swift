@@ -77,6 +77,9 @@ public final class TencentIMAPI {
         case .revoke: try await revoke(request.body, caller)
         case .pushTrace: try await trace(caller).ofPush(request.body)
         case .memberPushTrace: try await trace(caller).ofMember(request.body)
+        case .pushStatistics:
+            try await PushStatistics(records: try knownRecords(), sdkAppID: caller.application.sdkAppID)
+                .answer(request.body)
         case .importAccount: try await accounts.importOne(request.body)
         case .importAccounts: try await accounts.importMany(request.body)
         case .checkAccounts: try await accounts.check(request.body)
@@ -105,8 +108,12 @@ public final class TencentIMAPI {
     }
 
     private func trace(_ caller: Caller) throws(TencentError) -> PushTrace {
+        PushTrace(records: try knownRecords(), sdkAppID: caller.application.sdkAppID, now: gateway.now().seconds)
+    }
+
+    private func knownRecords() throws(TencentError) -> any MessageRecords {
         guard let records else { throw TencentError(GatewayUnavailable(.nothingToExplain)) }
-        return PushTrace(records: records, sdkAppID: caller.application.sdkAppID, now: gateway.now().seconds)
+        return records
     }
 
     // MARK: - Sending
