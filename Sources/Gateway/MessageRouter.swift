@@ -254,6 +254,15 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         }
     }
 
+    func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.activities(withTokens: tokens, in: sdkAppID)
+        }
+    }
+
     // MARK: - MessageRevoker
 
     /// How long after its acceptance a message can be taken back: Tencent's limit.

@@ -190,6 +190,16 @@ public final class MessageExplainer: PushwooshGateway {
         }
     }
 
+    /// As the gateway that sends.
+    public func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.activities(withTokens: tokens, in: sdkAppID)
+        }
+    }
+
     private func asking<Answer>(
         _ body: () async throws(PostgresError) -> Answer
     ) async throws(GatewayUnavailable) -> Answer {
