@@ -72,6 +72,7 @@ GRANT SELECT, INSERT, UPDATE ON fan_out TO livepush_gateway;
 GRANT UPDATE (recipients) ON message TO livepush_gateway;
 -- Accounts that are erased leave their segments.
 GRANT SELECT, DELETE ON segment TO livepush_gateway;
+GRANT SELECT, INSERT, DELETE ON push_to_all TO livepush_gateway;
 GRANT SELECT ON registrations TO livepush_gateway;
 GRANT USAGE ON SEQUENCE message_id TO livepush_gateway;
 GRANT EXECUTE ON FUNCTION
@@ -95,7 +96,9 @@ GRANT EXECUTE ON FUNCTION
     move_installation(bigint, text, text),
     release_scheduled(bigint),
     cancel_scheduled(bigint, text, text),
-    erase_from_schedule(bigint, text[])
+    erase_from_schedule(bigint, text[]),
+    push_to_all_wait(bigint),
+    count_push_to_all(bigint, bytea, text)
 TO livepush_gateway;
 
 -- The operator --------------------------------------------------------------------------------------------------------
@@ -113,7 +116,7 @@ GRANT SELECT (
     sdk_app_id, name, administrators, require_imported_accounts, live_activity_alert, live_activity_priority,
     fallback_collapse, placeholder_language, created_at, updated_at, requests_per_second, caller_requests_per_second,
     batch_recipients_per_minute, client_requests_per_minute, usersig_failures_per_minute, schema_policy,
-    schema_converts_dates, extensions
+    schema_converts_dates, extensions, seconds_between_pushes_to_all, pushes_to_all_per_day
 ) ON app TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, business_id, bundle_id, team_id, key_id, environment, created_at, updated_at
@@ -182,6 +185,7 @@ GRANT SELECT (
     may_have_been_processed
 ) ON channel_request TO livepush_operator;
 GRANT SELECT (message_id, accepted_at, sdk_app_id, revoked_at, revoked_by) ON revocation TO livepush_operator;
+GRANT SELECT (sdk_app_id, accepted_at, msg_key) ON push_to_all TO livepush_operator;
 GRANT SELECT (version, name, applied_at) ON schema_migration TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, file, bytes, bytes_done, lines_done, report_bytes, imported, unchanged, kept, refused, started_at,

@@ -12,16 +12,18 @@ public final class APNsReachability: APNsConnection.Owner {
     /// - Parameters:
     ///   - loop: the loop of the caller's actor.
     ///   - environment: which APNs.
+    ///   - service: which of its hosts.
     /// - Throws: `connectFailed` when the file of certificate authorities cannot be read; the detail names it.
     public init(
         on loop: EventLoop,
         configuration: APNsConfiguration,
         environment: APNsEnvironment,
+        service: APNsService,
         logger: Logger,
     ) throws(APNsFailure) {
         connection = APNsConnection(
             on: loop,
-            to: configuration.endpoint(of: environment),
+            to: configuration.endpoint(of: environment, for: service),
             tls: try TLSContext(caFile: configuration.caFile),
             configuration: configuration,
             logger: logger,

@@ -1,5 +1,5 @@
 /// The services of one APNs environment, each on a host of its own and so on connections of its own.
-enum APNsService: Hashable, CaseIterable {
+public enum APNsService: Sendable, Hashable, CaseIterable {
     /// Pushes to device tokens.
     case device
     /// Pushes to broadcast channels.

@@ -9,4 +9,8 @@ struct AcceptedPush {
     let id: String?
     let collapseID: String?
     let payload: PushPayload
+    /// Whether it is a start whose `input-push-channel` is no channel of the app in this environment.
+    var namesUnknownChannel = false
+    /// Whether it is a broadcast that its channel had stored, which may be hours old.
+    var isStored = false
 }

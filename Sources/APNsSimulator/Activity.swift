@@ -35,6 +35,10 @@ struct Activity {
     var startedAt: Int64
     /// Whether the user has swiped it away, as declared.
     var isDismissedByUser = false
+    /// The broadcast channel that it follows, as declared or as its start said.
+    var channel: String?
+    /// The environment of that channel, where a start said it; nil where its token's declaration tells.
+    var channelEnvironment: APNsEnvironment?
 
     /// Verbatim; nil before the first push unless declared.
     var contentState: [UInt8]?
@@ -49,6 +53,12 @@ struct Activity {
     init(address: TokenAddress?, startedAt: Int64) {
         self.address = address
         self.startedAt = startedAt
+    }
+
+    /// Whether a broadcast reaches it although it has no token, since a push has started it with this channel.
+    func follows(_ broadcast: ChannelRequestCheck.Broadcast, in environment: APNsEnvironment) -> Bool {
+        address == nil && channel == broadcast.channelID && channelEnvironment == environment
+            && bundleID == broadcast.bundleID
     }
 
     // MARK: - Time
@@ -131,7 +141,8 @@ struct Activity {
         } else {
             writer.null()
         }
-        writer.member("environment", address?.environment?.rawValue)
+        writer.member("environment", (address?.environment ?? channelEnvironment)?.rawValue)
+        writer.member("channel", channel)
         writer.member("activity", name)
         writer.member("bundleId", bundleID)
         writer.member("state", state(at: now).rawValue)

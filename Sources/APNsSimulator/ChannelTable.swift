@@ -14,7 +14,19 @@ struct ChannelTable {
         let policy: Int
         /// Rises in the order in which channels were created.
         let number: Int
+        /// What it has stored.
+        fileprivate(set) var stored: Stored?
     }
+
+    /// The most recent push to a channel, for phones that come later.
+    struct Stored {
+        let broadcast: ChannelRequestCheck.Broadcast
+        /// Seconds since 1970.
+        let until: Int64
+    }
+
+    /// For how many seconds a push is stored at most.
+    private static let longestStorage: Int64 = 8 * 3600
 
     /// Channels that an app may have in an environment (Apple: "Sending channel management requests to APNs").
     static let limit = 10_000
@@ -47,6 +59,32 @@ struct ChannelTable {
     mutating func delete(_ id: String, in place: Place) throws(Refusal) {
         guard channels[place]?.removeValue(forKey: id) != nil else { throw Refusal(400, "ChannelNotRegistered") }
         count -= 1
+    }
+
+    /// Keeps a push as the most recent one, where the channel stores any and the push may be stored.
+    mutating func store(_ broadcast: ChannelRequestCheck.Broadcast, in place: Place, now: Int64) {
+        let until = min(broadcast.expiration ?? 0, now + ChannelTable.longestStorage)
+        guard channels[place]?[broadcast.channelID]?.policy == 1 else { return }
+        // One that is not to be stored is more recent all the same.
+        channels[place]?[broadcast.channelID]?.stored = until > now ? Stored(broadcast: broadcast, until: until) : nil
+    }
+
+    /// What a channel has for a phone that comes now.
+    func stored(_ id: String, in place: Place, now: Int64) -> ChannelRequestCheck.Broadcast? {
+        channels[place]?[id]?.stored.flatMap { now < $0.until ? $0.broadcast : nil }
+    }
+
+    /// Where there is a channel of this id.
+    func places(of id: String) -> [Place] {
+        channels.filter { $0.value[id] != nil }.keys
+            .sorted { ($0.environment.rawValue, $0.bundleID) < ($1.environment.rawValue, $1.bundleID) }
+    }
+
+    /// Forgets what channels have stored.
+    mutating func forgetStored() {
+        for (place, known) in channels {
+            channels[place] = known.mapValues { Channel(policy: $0.policy, number: $0.number) }
+        }
     }
 
     /// In the order of their creation.

@@ -85,7 +85,7 @@ struct ControlAPI {
             {"status", "reason", "timestamp"?, "retryAfter"?, "times"?} or {"drop": "answer"|"stream"|"connection", \
             "times"?}, "phone"?: NAME, "kind"?: "device"|"activity"|"start", "activity"?: LaId, "startedAt"?, \
             "attributesType"?, "contentState"?, "dismissed"?, "frequentPushes"?, "channel"?: the id of the broadcast channel \
-            that the activity follows}
+            that the activity follows; it gets what the channel has stored}
             """
         ),
         ("GET /channels", "the broadcast channels, and what arrived at the ports that manage them, oldest first"),

@@ -22,6 +22,7 @@ enum IgnoredReason: String, CaseIterable {
     case dateNotANumber = "date_not_a_number"
     case alertWithoutText = "alert_without_text"
     case soundBelongsInAlert = "sound_belongs_in_alert"
+    case channelUnknown = "channel_unknown"
 
     /// The same for people: one clause.
     var explanation: String {
@@ -48,6 +49,7 @@ enum IgnoredReason: String, CaseIterable {
         case .dateNotANumber: "a date is a number of seconds since 1970"
         case .alertWithoutText: "the alert of a Live Activity needs a title and a body"
         case .soundBelongsInAlert: "the sound of a Live Activity belongs inside its alert"
+        case .channelUnknown: "it is no channel of this app in this environment, so no broadcast will come"
         }
     }
 }

@@ -49,7 +49,7 @@ struct Phone {
     var allowsFrequentPushes = false
 
     private var apps: [App] = []
-    private var activities: [Activity] = []
+    var activities: [Activity] = []
     /// Newest last.
     private var notifications: [PhoneNotification] = []
     /// Newest last.
@@ -79,8 +79,14 @@ struct Phone {
         switch push.pushType {
         case .liveactivity:
             let address = TokenAddress(environment: declaration == nil ? environment : nil, token: push.token)
-            let ignored = receiveActivity(push, address: address, declaration: declaration, now: time.wholeSeconds)
-            outcome = ignored?.what == "push" ? ignored.map { .ignored($0) } ?? .shown(nil) : .shown(ignored)
+            let ignored = receiveActivity(
+                push,
+                address: address,
+                environment: environment,
+                declaration: declaration,
+                now: time.wholeSeconds,
+            )
+            outcome = Phone.outcome(ignoring: ignored)
             kind = push.payload.event?.string ?? kind
         case .alert: outcome = receiveAlert(push, time: time)
         case .background: outcome = receiveBackground(push, now: time.wholeSeconds)
@@ -94,6 +100,11 @@ struct Phone {
         }
     }
 
+    static func outcome(ignoring ignored: Ignored?) -> PhoneEvent.Outcome {
+        guard let ignored, ignored.what == "push" else { return .shown(ignored) }
+        return .ignored(ignored)
+    }
+
     /// Notes a push to it that APNs refused.
     mutating func remember(
         _ refusal: Refusal,
@@ -105,11 +116,11 @@ struct Phone {
         remember(.refused(refusal), kind: kind, activity: declaration.activity, token: token, time: time)
     }
 
-    private mutating func remember(
+    mutating func remember(
         _ outcome: PhoneEvent.Outcome,
         kind: String,
         activity: String?,
-        token: DeviceToken,
+        token: DeviceToken?,
         time: UnixTime,
     ) {
         if events.count >= Phone.eventCapacity {
@@ -197,6 +208,7 @@ struct Phone {
     private mutating func receiveActivity(
         _ push: AcceptedPush,
         address: TokenAddress,
+        environment: APNsEnvironment,
         declaration: DeclaredToken?,
         now: Int64,
     ) -> Ignored? {
@@ -204,40 +216,68 @@ struct Phone {
         let event: String
         let timestamp: Int64
         do throws(PayloadFault) {
-            (event, timestamp) = try Phone.check(payload, now: now)
+            (event, timestamp) = try Phone.check(payload, isStored: push.isStored, now: now)
         } catch {
             activities.firstIndex { $0.address == address }.map { activities[$0].countIgnored() }
             return .push(error.reason)
         }
         if event == "start" {
-            return start(push, declaration: declaration, timestamp: timestamp, now: now)
+            return start(push, environment, declaration: declaration, timestamp: timestamp, now: now)
         }
         guard declaration?.kind != .start else { return .push(.startTokenOnlyStarts) }
         let index = index(ofActivity: address, declaration: declaration, bundleID: push.topic.bundleID, now: now)
-        let app = self.index(ofApp: push.topic.bundleID)
-        guard push.priority < 10 || apps[app].priority10.take(limit: priority10Budget, now: now) else {
+        return change(
+            index,
+            payload,
+            isEnd: event == "end",
+            timestamp: timestamp,
+            priority: push.priority,
+            bundleID: push.topic.bundleID,
+            now: now,
+        )
+    }
+
+    /// Brings an update or an end to an activity.
+    mutating func change(
+        _ index: Int,
+        _ payload: PushPayload,
+        isEnd: Bool,
+        timestamp: Int64,
+        priority: Int,
+        bundleID: String,
+        now: Int64,
+    ) -> Ignored? {
+        let app = self.index(ofApp: bundleID)
+        guard priority < 10 || apps[app].priority10.take(limit: priority10Budget, now: now) else {
             activities[index].countIgnored()
             return .push(.priority10BudgetSpent)
         }
-        let isEnd = event == "end"
         if let reason = activities[index].receive(payload, timestamp: timestamp, isEnd: isEnd, now: now) {
             return .push(reason)
         }
         return Phone.unusedPart(of: payload, isEnd: isEnd)
     }
 
-    private struct PayloadFault: Error {
+    /// Why nothing comes of a push, whatever activity it is for.
+    struct PayloadFault: Error {
         let reason: IgnoredReason
     }
 
-    private static func check(_ payload: PushPayload, now: Int64) throws(PayloadFault) -> (event: String, Int64) {
+    /// - Parameter isStored: what a channel has stored may be as old as it likes.
+    static func check(
+        _ payload: PushPayload,
+        isStored: Bool,
+        now: Int64,
+    ) throws(PayloadFault) -> (event: String, Int64) {
         func fault(_ reason: IgnoredReason) -> PayloadFault { PayloadFault(reason: reason) }
         guard let event = payload.event?.string, ["start", "update", "end"].contains(event) else {
             throw fault(.eventUnknown)
         }
         guard let timestamp = payload.timestamp else { throw fault(.timestampMissing) }
         guard timestamp <= now + PhoneRules.horizon else { throw fault(.timestampTooFarAhead) }
-        guard event == "end" || timestamp >= now - PhoneRules.tolerance else { throw fault(.timestampInThePast) }
+        guard isStored || event == "end" || timestamp >= now - PhoneRules.tolerance else {
+            throw fault(.timestampInThePast)
+        }
         switch payload.contentState?.kind {
         case .object: break
         case nil where event == "end": break
@@ -248,6 +288,7 @@ struct Phone {
 
     private mutating func start(
         _ push: AcceptedPush,
+        _ environment: APNsEnvironment,
         declaration: DeclaredToken?,
         timestamp: Int64,
         now: Int64,
@@ -259,7 +300,15 @@ struct Phone {
         var activity = Activity(address: nil, startedAt: now)
         activity.bundleID = push.topic.bundleID
         activity.apply(push.payload, timestamp: timestamp)
+        let named = push.payload.inputPushChannel
+        if let channel = named?.string, !push.namesUnknownChannel {
+            activity.channel = channel
+            activity.channelEnvironment = environment
+        }
         add(activity, now: now)
+        if named != nil, activity.channel == nil {
+            return Ignored(what: "input-push-channel", reason: .channelUnknown)
+        }
         return Phone.unusedPart(of: push.payload, isEnd: false)
     }
 
@@ -292,6 +341,7 @@ struct Phone {
         if let declaration {
             activity.name = declaration.activity
             activity.attributesType = declaration.attributesType
+            activity.channel = declaration.channel
         }
         return add(activity, now: now)
     }
@@ -306,7 +356,8 @@ struct Phone {
     }
 
     /// Takes over what was declared of an activity's token: its card is on the lock screen from now on, as the app put it
-    /// there. A token for the attributes of an activity that a push has started is that activity's own.
+    /// there. A token for the attributes of an activity that a push has started is that activity's own, unless it follows
+    /// a channel in a token's place.
     mutating func declare(_ declaration: DeclaredToken, token: DeviceToken, now: Int64) {
         allowsFrequentPushes = declaration.allowsFrequentPushes ?? allowsFrequentPushes
         guard declaration.kind == .activity else { return }
@@ -315,7 +366,10 @@ struct Phone {
         if let known = activities.firstIndex(where: { $0.address == address }) {
             index = known
         } else if let type = declaration.attributesType,
-            let started = activities.firstIndex(where: { $0.address == nil && $0.attributesType == type })
+            let started = activities.firstIndex(where: {
+                $0.address == nil && $0.attributesType == type
+                    && ($0.channel == nil || $0.channel == declaration.channel)
+            })
         {
             index = started
             activities[index].address = address
@@ -327,6 +381,7 @@ struct Phone {
         activities[index].attributesType = declaration.attributesType ?? activities[index].attributesType
         activities[index].contentState = activities[index].contentState ?? declaration.contentState
         activities[index].isDismissedByUser = declaration.isDismissedByUser
+        activities[index].channel = declaration.channel
     }
 
     /// Forgets the activity of a token that is declared anew.

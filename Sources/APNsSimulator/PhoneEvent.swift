@@ -19,7 +19,8 @@ struct PhoneEvent {
     let kind: String
     /// What the activity is called, as declared.
     let activity: String?
-    let token: DeviceToken
+    /// nil of a broadcast to an activity that a push has started, which has none.
+    let token: DeviceToken?
     let outcome: Outcome
 
     /// Writes the event as a JSON object; `receivedAt` is in milliseconds since 1970.
@@ -28,7 +29,7 @@ struct PhoneEvent {
         writer.member("receivedAt", receivedAt.milliseconds)
         writer.member("kind", kind)
         writer.member("activity", activity)
-        writer.member("token", token.fingerprint)
+        writer.member("token", token?.fingerprint)
         switch outcome {
         case .shown(let ignored):
             writer.member("outcome", "shown")

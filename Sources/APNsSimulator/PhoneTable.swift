@@ -61,6 +61,40 @@ struct PhoneTable {
         return (name, ignored)
     }
 
+    /// Takes a broadcast for activities that pushes have started with its channel.
+    ///
+    /// - Returns: the phone of each.
+    mutating func receive(
+        _ broadcast: ChannelRequestCheck.Broadcast,
+        environment: APNsEnvironment,
+        time: UnixTime,
+    ) -> [String] {
+        var followers: [String] = []
+        for name in declared.keys.sorted() + undeclaredNames.filter({ declared[$0] == nil }) {
+            let count = receive(broadcast, on: name, environment: environment, isStored: false, time: time)
+            followers += [String](repeating: name, count: count)
+        }
+        return followers
+    }
+
+    /// Takes a broadcast on one phone.
+    ///
+    /// - Parameter isStored: whether the channel had stored it, and the newest of its activities asks for it.
+    /// - Returns: to how many activities it came.
+    @discardableResult
+    mutating func receive(
+        _ broadcast: ChannelRequestCheck.Broadcast,
+        on name: String,
+        environment: APNsEnvironment,
+        isStored: Bool,
+        time: UnixTime,
+    ) -> Int {
+        func take(_ phone: inout Phone?) -> Int? {
+            phone?.receive(broadcast, environment: environment, isStored: isStored, time: time)
+        }
+        return take(&declared[name]) ?? take(&recent[name]) ?? take(&older[name]) ?? 0
+    }
+
     /// Notes that APNs refused a push to a token that was declared for a phone.
     mutating func remember(
         _ refusal: Refusal,

@@ -64,6 +64,9 @@ struct PushPayload {
     /// `aps.attributes-type`.
     var attributesType: String? { aps["attributes-type"]?.string }
 
+    /// `aps.input-push-channel` of a start, of any form.
+    var inputPushChannel: JSONValue? { aps["input-push-channel"] }
+
     /// `aps.alert`, of any form.
     var alert: JSONValue? { aps["alert"] }
 

@@ -91,19 +91,53 @@ extension SimulatedAPNs {
         let channel = try channels.channel(push.channelID, in: place)
         guard channel.policy == 1 || (push.expiration ?? 0) == 0 else { throw Refusal(400, "BadExpirationDate") }
         let topic = try PushTopic(push.bundleID + PushType.liveactivity.topicSuffix)
-        let followers = tokens.followers(of: push.channelID, in: request.environment, topic)
-        return followers.map { token, declaration in
-            let accepted = AcceptedPush(
-                token: token,
-                topic: topic,
-                pushType: .liveactivity,
-                priority: push.priority,
-                id: request.header("apns-request-id"),
-                collapseID: nil,
-                payload: push.payload,
-            )
-            let environment = request.environment
+        channels.store(push, in: place, now: request.time.wholeSeconds)
+        let environment = request.environment
+        let followers = tokens.followers(of: push.channelID, in: environment, topic).map { token, declaration in
+            let accepted = SimulatedAPNs.push(push, to: token, topic, id: request.header("apns-request-id"))
             return deliver(accepted, environment, declaration, time: request.time)
         }
+        return followers + deliver(push, environment, time: request.time)
+    }
+
+    private static func push(
+        _ broadcast: ChannelRequestCheck.Broadcast,
+        to token: DeviceToken,
+        _ topic: PushTopic,
+        id: String? = nil,
+        isStored: Bool = false,
+    ) -> AcceptedPush {
+        AcceptedPush(
+            token: token,
+            topic: topic,
+            pushType: .liveactivity,
+            priority: broadcast.priority,
+            id: id,
+            collapseID: nil,
+            payload: broadcast.payload,
+            isStored: isStored,
+        )
+    }
+
+    // MARK: - Phones that come later
+
+    /// Brings what its channel has stored to an activity that follows it from now on.
+    func deliverStored(to token: DeviceToken, _ declaration: DeclaredToken, time: UnixTime) {
+        guard let channel = declaration.channel else { return }
+        for place in channels.places(of: channel) where declaration.environments.contains(place.environment) {
+            guard let topic = try? PushTopic(place.bundleID + PushType.liveactivity.topicSuffix),
+                declaration.belongs(to: topic),
+                let broadcast = channels.stored(channel, in: place, now: time.wholeSeconds)
+            else { continue }
+            let push = SimulatedAPNs.push(broadcast, to: token, topic, isStored: true)
+            _ = deliver(push, place.environment, declaration, time: time)
+        }
+    }
+
+    /// The place of the channel that a start names; nil if it names none, or one that is not there.
+    func place(ofChannelIn push: AcceptedPush, _ environment: APNsEnvironment) -> (id: String, ChannelTable.Place)? {
+        guard push.pushType == .liveactivity, let id = push.payload.inputPushChannel?.string else { return nil }
+        let place = ChannelTable.Place(environment: environment, bundleID: push.topic.bundleID)
+        return (try? channels.channel(id, in: place)) == nil ? nil : (id, place)
     }
 }

@@ -32,7 +32,9 @@ final class SimulatedAPNs {
         var phone: String?
         var ignored: Phone.Ignored?
         do throws(Refusal) {
-            let push = try check(request, providerToken: providerToken, policy: &policy)
+            var push = try check(request, providerToken: providerToken, policy: &policy)
+            let channel = place(ofChannelIn: push, request.environment)
+            push.namesUnknownChannel = channel == nil
             switch tokens.takeOutcome(of: push.token) {
             case .refuse(let refusal): throw refusal
             case .drop(let drop): end = .dropped(drop)
@@ -44,6 +46,17 @@ final class SimulatedAPNs {
                 declaration: tokens[push.token],
                 time: request.time,
             )
+            if let (id, place) = channel, let phone, push.payload.event?.string == "start", ignored?.what != "push",
+                let stored = channels.stored(id, in: place, now: request.time.wholeSeconds)
+            {
+                phones.receive(
+                    stored,
+                    on: phone,
+                    environment: request.environment,
+                    isStored: true,
+                    time: request.time,
+                )
+            }
         } catch {
             end = .refused(error)
             phone = remember(error, of: request)
@@ -71,6 +84,17 @@ final class SimulatedAPNs {
         time: UnixTime,
     ) -> String {
         phones.receive(push, environment: environment, declaration: declaration, time: time).phone
+    }
+
+    /// Brings a broadcast to the activities that pushes have started with its channel.
+    ///
+    /// - Returns: the phone of each.
+    func deliver(
+        _ broadcast: ChannelRequestCheck.Broadcast,
+        _ environment: APNsEnvironment,
+        time: UnixTime,
+    ) -> [String] {
+        phones.receive(broadcast, environment: environment, time: time)
     }
 
     /// A function of its own, so that no copy of the tables is alive when they are changed.
@@ -101,6 +125,7 @@ final class SimulatedAPNs {
     ///
     /// - Returns: false if there is no room for it or its phone.
     func declare(_ token: DeviceToken, _ declaration: DeclaredToken) -> Bool {
+        let formerChannel = tokens[token]?.channel
         let former = tokens[token]?.phone
         guard
             declaration.phone.map(phones.hasRoom(for:)) ?? true,
@@ -110,6 +135,9 @@ final class SimulatedAPNs {
             phones.withdraw(token, from: former)
         }
         phones.declare(declaration, token: token, time: clock())
+        if declaration.channel != formerChannel || declaration.phone != former {
+            deliverStored(to: token, declaration, time: clock())
+        }
         return true
     }
 
@@ -119,10 +147,11 @@ final class SimulatedAPNs {
         phones.removeAll()
     }
 
-    /// Forgets every push and what phones have made of them. Declared phones are as they were after their declarations.
+    /// Forgets every push, also those that channels have stored, and what phones have made of them. Declared phones are as they were after their declarations.
     func forgetPushes() {
         log.removeAll()
         managementLog.removeAll()
+        channels.forgetStored()
         phones.removeAll()
         for (token, declaration) in tokens.ofPhones {
             phones.declare(declaration, token: token, time: clock())

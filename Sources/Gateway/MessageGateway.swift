@@ -98,7 +98,7 @@ public struct AccountProfile: Sendable, Equatable {
 /// The gateway cannot take the request now; the caller may repeat it.
 public struct GatewayUnavailable: Error, Equatable {
     /// What is in the way.
-    public enum Reason: Sendable {
+    public enum Reason: Sendable, Equatable {
         /// PostgreSQL cannot be reached or lost the connection. A message may have been stored all the same.
         case databaseAway
         /// Too much work waits.
@@ -107,6 +107,8 @@ public struct GatewayUnavailable: Error, Equatable {
         case databaseRefused
         /// The request is only to be explained, and is of a kind that sends nothing.
         case nothingToExplain
+        /// The request is over a limit of its app that holds for all gateways together. Nothing was stored.
+        case overLimit(RateLimitExceeded)
     }
 
     /// What is in the way.
@@ -118,5 +120,10 @@ public struct GatewayUnavailable: Error, Equatable {
     public init(_ reason: Reason, retryAfter: Int64 = 5) {
         self.reason = reason
         self.retryAfter = retryAfter
+    }
+
+    /// The request is over a limit.
+    public init(_ exceeded: RateLimitExceeded) {
+        self.init(.overLimit(exceeded), retryAfter: exceeded.retryAfter)
     }
 }

@@ -38,4 +38,15 @@ public protocol MessageRecords: AnyObject {
         withKey key: String,
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> [MessageRecord]
+
+    /// How many pushes there were for messages of an app that were accepted from `start` until before `end`. What still
+    /// waits is not among them.
+    ///
+    /// - Parameter endpoints: routes whose messages to audiences do not count.
+    func pushCounts(
+        from start: UnixTime,
+        to end: UnixTime,
+        in sdkAppID: Int64,
+        exceptThrough endpoints: [String],
+    ) async throws(GatewayUnavailable) -> PushCounts
 }

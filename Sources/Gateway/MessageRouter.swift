@@ -111,7 +111,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     }
 
     func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
-        guard order.sendAt == nil else {
+        guard order.sendAt == nil, !order.isPushToAll else {
             guard let acceptance = try await accept([order]).first else { throw GatewayUnavailable(.databaseRefused) }
             return acceptance
         }
@@ -139,10 +139,12 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         let now = now()
         var atOnce: [DeliveryStore.NewMessage] = []
         var later: [DeliveryStore.LaterMessage] = []
+        var toAll: [DeliveryStore.NewMessage] = []
         // For each order, whether it is among the later ones.
         var waits: [Bool] = []
         for planned in orders {
             let message = DeliveryStore.NewMessage(planned)
+            if planned.isPushToAll { toAll.append(message) }
             if let time = planned.sendAt, now < time {
                 later.append(DeliveryStore.LaterMessage(message: message, sendAt: time))
                 waits.append(true)
@@ -154,7 +156,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         let recipients = atOnce.reduce(0) { $0 + $1.order.recipients.count }
         let owner = !atOnce.isEmpty && recipients <= engine.room ? instance.id(at: .now) : nil
         do throws(PostgresError) {
-            let accepted = try await store.accept(atOnce, later: later, owner: owner)
+            let accepted = try await store.accept(atOnce, later: later, toAll: toAll, owner: owner)
             for (message, acceptance) in zip(atOnce, accepted.atOnce) {
                 begin(message, acceptance, owner)
             }
@@ -167,8 +169,20 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             if error.outcomeIsUnknown {
                 instance.outcomeIsUnknown()
             }
+            if error.sqlState == DeliveryStore.overLimitOfPushesToAll, let order = toAll.first?.order {
+                throw try await overLimitOfPushesToAll(in: order.sdkAppID)
+            }
             throw GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
         }
+    }
+
+    /// Why the app's push to all was refused a moment ago, and for how long another would be now.
+    private func overLimitOfPushesToAll(
+        in sdkAppID: Int64
+    ) async throws(GatewayUnavailable) -> GatewayUnavailable {
+        let exceeded = try await asking { () throws(PostgresError) in try await store.pushToAllWait(in: sdkAppID) }
+        // That it has passed meanwhile tells which it was.
+        return GatewayUnavailable(exceeded ?? RateLimitExceeded(.secondsBetweenPushesToAll, wait: .zero))
     }
 
     /// What follows an acceptance.
@@ -237,6 +251,15 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     ) async throws(GatewayUnavailable) -> [String: PushToken] {
         try await asking { () throws(PostgresError) in
             try await pushwoosh.deviceTokens(of: installations, in: sdkAppID)
+        }
+    }
+
+    func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.activities(withTokens: tokens, in: sdkAppID)
         }
     }
 

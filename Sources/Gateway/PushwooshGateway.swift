@@ -28,4 +28,24 @@ public protocol PushwooshGateway: MessageGateway {
         of installations: [String],
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> [String: PushToken]
+
+    /// The activities that run on phones of an app with these tokens; those that are not registered are left out.
+    func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity]
+}
+
+/// Whose a Live Activity's token is.
+public struct RegisteredActivity: Sendable, Equatable {
+    /// The account of the phone.
+    public let account: String
+    /// The activity.
+    public let laID: String
+
+    /// Makes an answer.
+    public init(account: String, laID: String) {
+        self.account = account
+        self.laID = laID
+    }
 }

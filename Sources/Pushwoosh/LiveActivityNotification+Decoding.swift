@@ -18,26 +18,25 @@ extension LiveActivityNotification {
         now: UnixTime,
         time: (_ localTime: String, _ zone: String) async throws(PushwooshFault) -> UnixTime?,
     ) async throws(PushwooshFault) {
-        laID = try fields.required("live_activity_id")
-        guard laID.utf8.count <= 64 else {
+        let tokens = try Self.tokens(fields, isStart: isStart)
+        let laID = tokens == nil ? try fields.required("live_activity_id") : try fields.text("live_activity_id")
+        if let laID, laID.utf8.count > 64 {
             throw fields.fault("live_activity_id", "has \(laID.utf8.count) bytes, at most 64 are allowed")
         }
+        self.laID = laID
         // Older callers have the object under its former name.
         let name = fields["live_activity"] == nil ? "ios_live_activity" : "live_activity"
         guard let activity = try fields.fields(name) else {
             throw fields.fault("live_activity", "is missing")
-        }
-        guard fields["live_activity_push_tokens"] == nil else {
-            throw fields.fault("live_activity_push_tokens", "is not supported: phones register their tokens")
         }
         sendAt = try await SendDate.read(in: fields, now: now, time: time)
         // Dates are judged by the time at which it is sent.
         let sent = (sendAt ?? now).seconds
         var warnings: [RequestWarning] = []
         let alert = try Self.alert(fields, isStart: isStart, &warnings)
-        content = try Self.content(activity, isStart: isStart, laID: laID, alert: alert, now: sent, &warnings)
+        content = try Self.content(activity, isStart: isStart, laID: laID ?? "", alert: alert, now: sent, &warnings)
         priority = fields["apns_priority"]?.integer == 10 ? 10 : nil
-        target = try Self.target(fields, isStart: isStart)
+        target = if let tokens { .tokens(tokens) } else { try Self.target(fields, isStart: isStart) }
         fallback = NotificationContent(
             title: try fields.text("title"),
             subtitle: try fields.text("subtitle"),
@@ -193,6 +192,22 @@ extension LiveActivityNotification {
             return .filter(filter)
         }
         return isStart ? .everyone : .activity
+    }
+
+    /// `live_activity_push_tokens`, by which the oldest callers name the activities that an update is for.
+    private static func tokens(_ fields: RequestFields, isStart: Bool) throws(PushwooshFault) -> [PushToken]? {
+        let name = "live_activity_push_tokens"
+        guard let texts = try list(name, fields) else { return nil }
+        guard !isStart else { throw fields.fault(name, "belongs to an update: a start makes a new activity") }
+        var tokens: [PushToken] = []
+        var seen: Set<PushToken> = []
+        for (index, text) in texts.enumerated() {
+            guard let token = try? PushToken(parsing: text) else {
+                throw PushwooshFault(path: "\(fields.path(of: name))[\(index)]", "is no token")
+            }
+            if seen.insert(token).inserted { tokens.append(token) }
+        }
+        return tokens
     }
 
     private static func list(_ name: String, _ fields: RequestFields) throws(PushwooshFault) -> [String]? {

@@ -15,10 +15,12 @@ struct LiveActivityNotification: Equatable {
         case devices([String])
         /// A segment.
         case filter(String)
+        /// Accounts on whose phones activities with these tokens run: an update of the API's oldest form.
+        case tokens([PushToken])
     }
 
-    /// `live_activity_id`.
-    var laID: String
+    /// `live_activity_id`; nil where tokens tell the activity.
+    var laID: String?
     /// Event, state, dates and alert.
     var content: ActivityContent
     /// `apns_priority`, 10; nil: 5.
@@ -34,12 +36,17 @@ struct LiveActivityNotification: Equatable {
 
     /// What the gateway is asked to do.
     ///
-    /// - Parameter tokens: of the devices, where the target is devices.
+    /// - Parameters:
+    ///   - laID: the activity.
+    ///   - tokens: of the devices, where the target is devices.
+    ///   - accounts: on whose phones the activity runs, where the target is tokens.
     func order(
         _ method: PushwooshMethod,
         code: String,
         application: ApplicationCode,
-        tokens: [PushToken],
+        laID: String,
+        tokens: [PushToken] = [],
+        accounts: [String] = [],
     ) -> PushOrder {
         let recipients: [String]
         let audience: Audience?
@@ -48,6 +55,7 @@ struct LiveActivityNotification: Equatable {
         case .everyone: (recipients, audience) = ([], .everyone)
         case .users(let users): (recipients, audience) = (users, nil)
         case .devices: (recipients, audience) = ([], .devices(tokens))
+        case .tokens: (recipients, audience) = (accounts, nil)
         case .filter(let segment): (recipients, audience) = ([], .segments(all: [segment], any: []))
         }
         return PushOrder(

@@ -112,6 +112,8 @@ public final class PushwooshAPI {
             )
         }
         var orders: [PlannedOrder] = []
+        // The first order of each notification.
+        var firsts: [Int] = []
         var unknownDevices: [String: [String]] = [:]
         var warnings: [RequestWarning] = []
         for (index, element) in elements.enumerated() {
@@ -125,9 +127,14 @@ public final class PushwooshAPI {
                     }
                 },
             )
-            let (tokens, unknown) = try await devices(of: notification, code)
             let messageCode = MessageCode.make(&randomNumbers)
-            var order = notification.order(method, code: messageCode, application: code, tokens: tokens)
+            let (made, unknown) = try await self.orders(
+                of: notification,
+                method,
+                code: messageCode,
+                code,
+                path: "notifications[\(index)]",
+            )
             warnings += notification.warnings
             if case .filter(let name) = notification.target {
                 let isFilled = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
@@ -139,21 +146,81 @@ public final class PushwooshAPI {
                     warnings.append(RequestWarning(field: field, code: "segment_empty", message: message))
                 }
             }
-            if notification.sendAt == nil, app.contentSchemas != nil {
-                warnings += try await review(&order, "notifications[\(index)]")
-            }
             if !unknown.isEmpty { unknownDevices[messageCode] = unknown }
-            orders.append(PlannedOrder(order: order, digest: nil, sendAt: notification.sendAt))
+            firsts.append(orders.endIndex)
+            for var order in made {
+                if notification.sendAt == nil, app.contentSchemas != nil {
+                    warnings += try await review(&order, "notifications[\(index)]")
+                }
+                orders.append(PlannedOrder(order: order, digest: nil, sendAt: notification.sendAt))
+            }
         }
         let accepted = orders
         let acceptances = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
             try await gateway.accept(accepted)
         }
         return PushwooshAnswer.messages(
-            acceptances.map(\.messageKey),
+            firsts.compactMap { acceptances.indices.contains($0) ? acceptances[$0].messageKey : nil },
             unknownDevices: unknownDevices,
             warnings: warnings,
         )
+    }
+
+    /// What the gateway is asked to do for a notification, and which devices or tokens nobody has registered. Only one that
+    /// names its activities by their tokens may ask for several.
+    private func orders(
+        of notification: LiveActivityNotification,
+        _ method: PushwooshMethod,
+        code: String,
+        _ application: ApplicationCode,
+        path: String,
+    ) async throws(PushwooshFault) -> (orders: [PushOrder], unknown: [String]) {
+        guard case .tokens(let named) = notification.target else {
+            let (tokens, unknown) = try await devices(of: notification, application)
+            let order = notification.order(
+                method,
+                code: code,
+                application: application,
+                laID: notification.laID ?? "",
+                tokens: tokens,
+            )
+            return ([order], unknown)
+        }
+        let known = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+            try await gateway.activities(withTokens: named, in: application.sdkAppID)
+        }
+        // By bytes, as PostgreSQL compares.
+        let wanted = notification.laID.map { Array($0.utf8) }
+        var places: [[UInt8]: Int] = [:]
+        var activities: [(laID: String, accounts: [String], seen: AccountSet)] = []
+        var unknown: [String] = []
+        for token in named {
+            guard let activity = known[token], wanted == nil || wanted == Array(activity.laID.utf8) else {
+                unknown.append(token.hexadecimal)
+                continue
+            }
+            let place = places[Array(activity.laID.utf8)] ?? activities.endIndex
+            if place == activities.endIndex {
+                places[Array(activity.laID.utf8)] = place
+                activities.append((activity.laID, [], []))
+            }
+            guard !activities[place].seen.contains(activity.account) else { continue }
+            activities[place].seen.insert(activity.account)
+            activities[place].accounts.append(activity.account)
+        }
+        guard !activities.isEmpty else {
+            throw PushwooshFault(path: "\(path).live_activity_push_tokens", "no phone has registered any of them")
+        }
+        let orders = activities.map { activity in
+            notification.order(
+                method,
+                code: code,
+                application: application,
+                laID: activity.laID,
+                accounts: activity.accounts,
+            )
+        }
+        return (orders, unknown)
     }
 
     /// The device tokens of a notification, and what is neither a token nor the hwid of a phone that is registered.

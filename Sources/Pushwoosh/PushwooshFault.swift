@@ -46,6 +46,8 @@ struct PushwooshFault: Error, Equatable {
             self.init(.unavailable, "internal error: the database refused the request")
         case .nothingToExplain:
             self.init(.argument, "there is nothing to explain: the method sends nothing")
+        case .overLimit(let exceeded):
+            self.init(exceeded)
         }
     }
 

@@ -27,8 +27,8 @@ struct ChatMessage {
             case .pushAll: self = .pushAll
             case .messageAll: self = .messageAll
             case .messageGroup: self = .group
-            case .revoke, .pushTrace, .memberPushTrace, .importAccount, .importAccounts, .checkAccounts,
-                .deleteAccounts:
+            case .revoke, .pushTrace, .memberPushTrace, .pushStatistics, .importAccount, .importAccounts,
+                .checkAccounts, .deleteAccounts:
                 return nil
             }
         }

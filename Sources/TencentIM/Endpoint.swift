@@ -11,6 +11,7 @@ enum Endpoint: String, CaseIterable, Sendable {
     case revoke = "timpush/revoke"
     case pushTrace = "timpush/normal_push_trace"
     case memberPushTrace = "timpush/all_member_push_trace"
+    case pushStatistics = "timpush/normal_push_statistics"
     case importAccount = "im_open_login_svc/account_import"
     case importAccounts = "im_open_login_svc/multiaccount_import"
     case checkAccounts = "im_open_login_svc/account_check"

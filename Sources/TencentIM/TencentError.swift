@@ -41,6 +41,7 @@ struct TencentError: Error, Equatable {
         case unknownRecipient = 90012
         case tagTooLong = 90020
         case tagTwice = 90022
+        case pushToAllTooSoon = 90024
         case lifetimeOutOfRange = 90026
         case recipientsNotArray = 90028
         case recipientsEmpty = 90029
@@ -51,6 +52,7 @@ struct TencentError: Error, Equatable {
         case tagEmpty = 90040
         case offlinePushInfo = 90043
         case lifetimeNotInteger = 90044
+        case tooManyPushesToAll = 90047
         case unknownTask = 90049
         case taskRevoked = 90050
         case revokedTooOften = 90051
@@ -109,6 +111,14 @@ struct TencentError: Error, Equatable {
             self.init(.databaseRefused, "internal error: the database refused the request")
         case .nothingToExplain:
             self.init(.badParameter, path: "explain", "this command sends nothing that could be explained")
+        case .overLimit(let exceeded):
+            let code: Code =
+                switch exceeded.limit {
+                case .secondsBetweenPushesToAll: .pushToAllTooSoon
+                case .pushesToAllPerDay: .tooManyPushesToAll
+                case .requests, .callerRequests, .batchRecipients, .clientRequests, .userSigFailures: .tooManyRequests
+                }
+            self.init(code, exceeded.message, retryAfter: exceeded.retryAfter)
         }
     }
 

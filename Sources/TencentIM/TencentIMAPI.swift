@@ -77,6 +77,9 @@ public final class TencentIMAPI {
         case .revoke: try await revoke(request.body, caller)
         case .pushTrace: try await trace(caller).ofPush(request.body)
         case .memberPushTrace: try await trace(caller).ofMember(request.body)
+        case .pushStatistics:
+            try await PushStatistics(records: try knownRecords(), sdkAppID: caller.application.sdkAppID)
+                .answer(request.body)
         case .importAccount: try await accounts.importOne(request.body)
         case .importAccounts: try await accounts.importMany(request.body)
         case .checkAccounts: try await accounts.check(request.body)
@@ -105,8 +108,12 @@ public final class TencentIMAPI {
     }
 
     private func trace(_ caller: Caller) throws(TencentError) -> PushTrace {
+        PushTrace(records: try knownRecords(), sdkAppID: caller.application.sdkAppID, now: gateway.now().seconds)
+    }
+
+    private func knownRecords() throws(TencentError) -> any MessageRecords {
         guard let records else { throw TencentError(GatewayUnavailable(.nothingToExplain)) }
-        return PushTrace(records: records, sdkAppID: caller.application.sdkAppID, now: gateway.now().seconds)
+        return records
     }
 
     // MARK: - Sending
@@ -154,6 +161,15 @@ public final class TencentIMAPI {
 
         func prepared() throws(TencentError) -> ChatMessage.Prepared {
             try message.prepare(endpoint: endpoint, application: application, nickname: nickname)
+        }
+
+        func planned(_ prepared: ChatMessage.Prepared) -> PlannedOrder {
+            PlannedOrder(
+                order: prepared.order,
+                digest: prepared.digest,
+                sendAt: sendAt,
+                isPushToAll: form == .pushAll || form == .messageAll,
+            )
         }
 
         @inline(never)
@@ -223,7 +239,7 @@ public final class TencentIMAPI {
     private func order(_ sending: Sending) throws(TencentError) -> PlannedOrder {
         let prepared = try sending.prepared()
         sending.warnings = prepared.warnings
-        return PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sending.sendAt)
+        return sending.planned(prepared)
     }
 
     /// The same, checked by the app's schemas.
@@ -241,7 +257,7 @@ public final class TencentIMAPI {
         var prepared = try sending.prepared()
         try prepared.heed(review)
         sending.warnings = prepared.warnings
-        return PlannedOrder(order: prepared.order, digest: prepared.digest, sendAt: sending.sendAt)
+        return sending.planned(prepared)
     }
 
     private func message(

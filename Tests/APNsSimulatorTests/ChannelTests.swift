@@ -27,9 +27,20 @@ struct ChannelTests {
         return try #require(answer.headers.first { $0.name == "apns-channel-id" }?.value)
     }
 
-    private func broadcast(_ channel: String?, expiration: String = "0") -> PushRequest {
-        request("POST", "/4/broadcasts/apps/com.ex.app", channel: channel, body: Fixture.update())
-            .with("apns-push-type", "liveactivity").with("apns-expiration", expiration)
+    private func broadcast(
+        _ channel: String?,
+        expiration: String = "0",
+        body: String = Fixture.update(),
+        environment: APNsEnvironment = .production,
+    ) -> PushRequest {
+        request(
+            "POST",
+            "/4/broadcasts/apps/com.ex.app",
+            channel: channel,
+            body: body,
+            environment: environment,
+        )
+        .with("apns-push-type", "liveactivity").with("apns-expiration", expiration)
     }
 
     private func answer(_ request: PushRequest, _ service: PushService) -> PushAnswer {
@@ -169,6 +180,204 @@ struct ChannelTests {
         var records: [PushRecord] = []
         apns.log.forEach(since: 0) { _, record in records.append(record) }
         #expect(records.map(\.followers) == [["phone-1", "phone-2"]])
+    }
+
+    // MARK: - Phones that come later
+
+    /// Declares an activity that follows a channel, at the phone of its number.
+    private func follow(_ channel: String?, phone number: Int, _ apns: SimulatedAPNs) throws {
+        let token = try #require(DeviceToken(String(repeating: "0\(number)", count: 80)))
+        let isDeclared = apns.declare(
+            token,
+            DeclaredToken(
+                environments: [.production],
+                phone: "phone-\(number)",
+                kind: .activity,
+                activity: "match",
+                channel: channel,
+            ),
+        )
+        #expect(isDeclared)
+    }
+
+    private func json(_ name: String, _ apns: SimulatedAPNs) throws -> JSONValue {
+        var writer = JSONWriter()
+        try #require(apns.phones[name]).write(to: &writer, time: apns.clock())
+        return try JSONDocument(parsing: writer.bytes).root
+    }
+
+    /// What of a broadcast the phone shows: the state's `a`, and how many pushes it had.
+    private func shown(_ number: Int, _ apns: SimulatedAPNs) throws -> [Int64?] {
+        let activity = try #require(try json("phone-\(number)", apns)["activities"]?.elements.first)
+        return [activity["contentState"]?["a"]?.integer, activity["updates"]?.integer]
+    }
+
+    private static func update(_ state: Int, at offset: Int64 = 0) -> String {
+        Fixture.update(at: offset).replacing(#"{"a":1}"#, with: #"{"a":\#(state)}"#)
+    }
+
+    @Test("a channel that stores keeps the most recent push for phones that come later, as long as it may")
+    func stored() throws {
+        var now = Fixture.time
+        let apns = SimulatedAPNs(clock: { now })
+        func send(_ channel: String, _ expiration: Int64, _ body: String) {
+            var policy = ProviderTokenPolicy()
+            let claims = #"{"iss":"DEF123GHIJ","iat":\#(now.milliseconds / 1000)}"#
+            let request = broadcast(channel, expiration: "\(expiration)", body: body)
+                .later(seconds: (now.milliseconds - Fixture.time.milliseconds) / 1000)
+                .with("authorization", "bearer " + Fixture.providerToken(claims: claims))
+            #expect(apns.receiveChannelRequest(request, .broadcast, on: 1, policy: &policy).status == 200)
+        }
+        func make(_ policy: Int) throws -> String {
+            try apns.channels.create(
+                policy: policy,
+                in: ChannelTable.Place(environment: .production, bundleID: "com.ex.app")
+            )
+        }
+        let (none, recent) = (try make(0), try make(1))
+        let end = Fixture.issuedAt + 3600
+        send(recent, end, Self.update(1))
+        send(recent, end, Self.update(2, at: 1))
+        send(none, 0, Self.update(3))
+        // It is far older than an update may be that comes by itself.
+        now = UnixTime(milliseconds: (end - 1) * 1000)
+        try follow(recent, phone: 1, apns)
+        try follow(none, phone: 2, apns)
+        #expect(try shown(1, apns) == [2, 1])
+        #expect(try shown(2, apns) == [nil, 0])
+        let event = try #require(try json("phone-1", apns)["events"]?.elements.first)
+        #expect(event["kind"]?.string == "update" && event["outcome"]?.string == "shown")
+        // It does not come again to who has it; it does to who follows something else first.
+        try follow(recent, phone: 1, apns)
+        #expect(try json("phone-1", apns)["events"]?.elements.count == 1)
+        try follow(recent, phone: 2, apns)
+        #expect(try shown(2, apns) == [2, 1])
+
+        now = UnixTime(milliseconds: end * 1000)
+        try follow(recent, phone: 3, apns)
+        #expect(try shown(3, apns) == [nil, 0])
+        // One that is not to be stored is the most recent one all the same.
+        send(recent, end + 100, Self.update(4, at: 3600))
+        send(recent, 0, Self.update(5, at: 3601))
+        try follow(recent, phone: 4, apns)
+        #expect(try shown(4, apns) == [nil, 0])
+        // Eight hours are the longest.
+        send(recent, end + 90_000, Self.update(6, at: 3602))
+        now = UnixTime(milliseconds: (end + 8 * 3600) * 1000)
+        try follow(recent, phone: 5, apns)
+        #expect(try shown(5, apns) == [nil, 0])
+        now = UnixTime(milliseconds: (end + 8 * 3600 - 1) * 1000)
+        try follow(recent, phone: 6, apns)
+        #expect(try shown(6, apns) == [6, 1])
+        apns.forgetPushes()
+        try follow(recent, phone: 7, apns)
+        #expect(try shown(7, apns) == [nil, 0])
+    }
+
+    // MARK: - Starts
+
+    /// Starts an activity by push.
+    private func start(
+        _ channel: String,
+        token: Int = 1,
+        at offset: Int64 = 0,
+        _ apns: SimulatedAPNs,
+    ) throws {
+        let body = """
+            {"aps":{"timestamp":\(Fixture.issuedAt + offset),"event":"start","content-state":{"a":0},"attributes-type":\
+            "Match","attributes":{},"alert":{"title":"t","body":"b"},"input-push-channel":\(channel)}}
+            """
+        var policy = ProviderTokenPolicy()
+        let request = Fixture.request(
+            token: String(repeating: "f\(token)", count: 64),
+            pushType: "liveactivity",
+            topic: "com.ex.app.push-type.liveactivity",
+            body: body,
+        )
+        let end = apns.receive(request, on: 1, policy: &policy)
+        guard case .accepted = end else { throw Refusal(500, "\(end)") }
+    }
+
+    private func record(_ index: Int) throws -> JSONValue {
+        var found: JSONValue?
+        apns.log.forEach(since: index) { place, record in
+            var writer = JSONWriter()
+            record.write(to: &writer, index: place)
+            if place == index { found = try? JSONDocument(parsing: writer.bytes).root }
+        }
+        return try #require(found)
+    }
+
+    @Test("an activity that a push starts with input-push-channel follows that channel, until it ends")
+    func startFollows() throws {
+        let (followed, other) = (try create(policy: 0), try create(policy: 0))
+        let sandboxes = try create(policy: 0, environment: .sandbox)
+        let token = try #require(DeviceToken(String(repeating: "f1", count: 64)))
+        #expect(apns.declare(token, DeclaredToken(environments: [.production], phone: "phone-1", kind: .start)))
+        try start("\"\(followed)\"", apns)
+        // One of an undeclared phone.
+        try start("\"\(followed)\"", token: 2, apns)
+        let started = try #require(try json("phone-1", apns)["activities"]?.elements.first)
+        #expect(started["channel"]?.string == followed && started["environment"]?.string == "production")
+        #expect(started["token"]?.kind == .null)
+
+        for (channel, environment) in [(other, APNsEnvironment.production), (sandboxes, .sandbox)] {
+            let request = broadcast(channel, body: Self.update(8, at: 1), environment: environment)
+            #expect(text(answer(request, .broadcast)) == "200")
+        }
+        #expect(try shown(1, apns) == [0, 1])
+        #expect(answer(broadcast(followed, body: Self.update(9, at: 2)), .broadcast).status == 200)
+        #expect(try shown(1, apns) == [9, 2])
+        let fingerprint = try #require(DeviceToken(String(repeating: "f2", count: 64))).fingerprint
+        #expect(try record(4)["phones"]?.elements.map(\.string) == ["phone-1", fingerprint])
+        let event = try #require(try json("phone-1", apns)["events"]?.elements.first)
+        #expect(event["kind"]?.string == "update" && event["outcome"]?.string == "shown")
+        #expect(event["token"] == nil)
+
+        #expect(answer(broadcast(followed, body: Self.update(7, at: 1)), .broadcast).status == 200)
+        let late = try #require(try json("phone-1", apns)["events"]?.elements.first)
+        #expect(late["reason"]?.string == "timestamp_not_newer")
+        let end = Fixture.update(at: 3, event: "end")
+        #expect(answer(broadcast(followed, body: end), .broadcast).status == 200)
+        #expect(try json("phone-1", apns)["activities"]?.elements.first?["state"]?.string == "ended")
+    }
+
+    @Test("a start with a channel gets what the channel has stored, if that is newer than itself")
+    func startGetsStored() throws {
+        let channel = try create(policy: 1)
+        let expiration = "\(Fixture.issuedAt + 600)"
+        #expect(
+            text(answer(broadcast(channel, expiration: expiration, body: Self.update(5, at: 2)), .broadcast)) == "200"
+        )
+        for (number, offset, state) in [(1, 0, 5), (2, 2, 0)] as [(Int, Int64, Int64)] {
+            let token = try #require(DeviceToken(String(repeating: "f\(number)", count: 64)))
+            #expect(
+                apns.declare(token, DeclaredToken(environments: [.production], phone: "phone-\(number)", kind: .start))
+            )
+            try start("\"\(channel)\"", token: number, at: offset, apns)
+            #expect(try shown(number, apns)[0] == state)
+            #expect(try json("phone-\(number)", apns)["events"]?.elements.count == 2)
+        }
+        // A second activity of the phone asks for itself only.
+        try start("\"\(channel)\"", token: 1, at: 1, apns)
+        #expect(try json("phone-1", apns)["activities"]?.elements.map { $0["updates"]?.integer } == [2, 2])
+    }
+
+    @Test("a start that names no channel of its app and environment comes up, and says why nothing will follow")
+    func startWithUnknownChannel() throws {
+        let sandboxes = try create(policy: 0, environment: .sandbox)
+        for channel in ["\"\(sandboxes)\"", "\"AAAA\"", "7", "null"] {
+            try start(channel, apns)
+        }
+        let fingerprint = try #require(DeviceToken(String(repeating: "f1", count: 64))).fingerprint
+        let phone = try json(fingerprint, apns)
+        #expect(phone["activities"]?.elements.count == 4)
+        #expect(phone["activities"]?.elements.allSatisfy { $0["channel"] == nil } == true)
+        for event in phone["events"]?.elements ?? [] {
+            #expect(event["outcome"]?.string == "shown")
+            #expect(event["ignoredPart"]?["what"]?.string == "input-push-channel")
+            #expect(event["ignoredPart"]?["reason"]?.string == "channel_unknown")
+        }
     }
 
     @Test("C75, C76: curl manages channels, and broadcasts to one, over the services' own ports")

@@ -73,6 +73,45 @@ struct LockScreenPageTests {
         }
     }
 
+    @Test("a broadcast is drawn on the card of an activity that a push has started with its channel")
+    func broadcast() async throws {
+        try await RunningSimulator.with { running in
+            let now = RunningSimulator.seconds
+            try running.write(RunningSimulator.freshToken(), to: "token")
+            func curl(_ port: UInt16, _ path: String, _ arguments: String) -> String {
+                running.run(
+                    """
+                    curl -s -i --http2 --max-time 10 --cacert ca.pem -H "authorization: bearer $(cat token)" \
+                    -H 'content-type:' \(arguments) https://localhost:\(port)\(path)
+                    """
+                )
+            }
+            let created = curl(
+                running.simulator.manageBroadcastProductionPort,
+                "/1/apps/com.ex.app/channels",
+                #"-d '{"message-storage-policy":1,"push-type":"LiveActivity"}'"#,
+            )
+            let id = String(try #require(created.firstMatch(of: /apns-channel-id: ([A-Za-z0-9+\/]{22}==)/)?.1))
+            try activity(
+                running,
+                #""timestamp":\#(now - 1),"event":"start","content-state":{"home":0},"attributes-type":"Match","attributes":{},"#
+                    + #""alert":{"title":"t","body":"b"},"input-push-channel":"\#(id)""#
+            )
+            let update = #"{"aps":{"timestamp":\#(now),"event":"update","content-state":{"home":3}}}"#
+            let sent = curl(
+                running.simulator.broadcastProductionPort,
+                "/4/broadcasts/apps/com.ex.app",
+                "-H 'apns-channel-id: \(id)' -H 'apns-push-type: liveactivity' -H 'apns-expiration: \(now + 60)' -d '\(update)'",
+            )
+            #expect(sent.hasPrefix("HTTP/2 200"), "\(sent)")
+            let first = try drawn(running).first
+            #expect(first.contains("data-activity=Match data-state=active |"), "\(first)")
+            #expect(first.contains("data-key=home | home3"))
+            #expect(first.contains("data-channel=\(id) | follows a channel"))
+            #expect(first.contains("accepted by APNs, 1 activity follows the channel"))
+        }
+    }
+
     @Test("each of 60 phones is drawn, and the page's own icon is allowed")
     func manyPhones() async throws {
         try await RunningSimulator.with { running in

@@ -39,6 +39,13 @@ final class FuzzGateway: PushwooshGateway {
         [:]
     }
 
+    func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
+        [:]
+    }
+
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool { true }
 
     func now() -> UnixTime { UnixTime(seconds: FuzzGateway.time) }

@@ -20,6 +20,11 @@ struct ImportBatchTests {
         "la_id": "order-1", "attributes_type": "OrderAttributes", "started_at": "1796000000",
     ]
 
+    private static let start = [
+        "kind": "start", "account": "alice", "installation": "phone-1", "token": otherToken, "business_id": "1",
+        "attributes_type": "OrderAttributes", "environment": "sandbox", "os_version": "18.0", "app_version": "1.2",
+    ]
+
     private static func batch(_ rows: [[String: String]]) throws -> ImportBatch {
         let lines = rows.map { row in
             ImportColumns.fields.map { "\"\(row[$0.column] ?? "")\"" }.joined(separator: ",")
@@ -62,6 +67,23 @@ struct ImportBatchTests {
         #expect(batch.lines.map(\.installation) == ["phone-1", "phone-1"])
     }
 
+    @Test("a push-to-start token comes with all its fields, and without what belongs to other kinds")
+    func startToken() throws {
+        let row = Self.start.merging(
+            ["la_id": String(repeating: "x", count: 65), "started_at": "never", "language": "en"],
+            uniquingKeysWith: { $1 },
+        )
+        let batch = try Self.batch([row])
+        #expect(batch.refusals.isEmpty)
+        guard case .start(let start)? = batch.lines.first?.registration else {
+            Issue.record("not a push-to-start token")
+            return
+        }
+        #expect(start.attributesType == "OrderAttributes" && start.token.hexadecimal == Self.otherToken)
+        #expect(start.businessID == 1 && start.environment == .sandbox)
+        #expect(start.osVersion == "18.0" && start.appVersion == "1.2" && start.sequence == nil)
+    }
+
     @Test("an empty field says nothing, and what belongs to the other kind is ignored")
     func absentFields() throws {
         var device = Self.device
@@ -89,10 +111,13 @@ struct ImportBatchTests {
             ("activity", "la_id", String(repeating: "x", count: 65)), ("activity", "started_at", "1796000000000"),
             ("activity", "started_at", "817692800"), ("activity", "started_at", "-1"), ("activity", "started_at", "0"),
             ("activity", "started_at", "1.5"), ("activity", "attributes_type", String(repeating: "x", count: 129)),
+            ("start", "attributes_type", ""), ("start", "attributes_type", String(repeating: "x", count: 129)),
+            ("start", "token", "abcd"), ("start", "business_id", "2"), ("start", "environment", "both"),
+            ("start", "os_version", String(repeating: "1", count: 65)),
         ],
     )
     func refused(kind: String, column: String, value: String) throws {
-        var row = kind == "device" ? Self.device : Self.activity
+        var row = try #require(["device": Self.device, "activity": Self.activity, "start": Self.start][kind])
         row[column] = value
         let batch = try Self.batch([row, Self.device])
         let refusal = try #require(batch.refusals.first)
@@ -168,5 +193,27 @@ struct ImportBatchTests {
                 false, false, false, false, true, true, true, true, true, false, true, true,
             ]
         )
+    }
+
+    @Test(
+        "of push-to-start tokens another of the same type takes its turn, and one that is at another installation too"
+    )
+    func startsInTurn() throws {
+        func start(_ installation: String, _ type: String, _ token: Int, account: String = "a") -> [String: String] {
+            Self.start.merging(
+                [
+                    "account": account, "installation": installation, "attributes_type": type,
+                    "token": String(repeating: "0", count: 63) + String(token),
+                ],
+                uniquingKeysWith: { $1 },
+            )
+        }
+        let batch = try Self.batch([
+            // The types of an installation may have one token.
+            start("p1", "x", 1), start("p1", "y", 1), start("p1", "x", 2), start("p2", "x", 3), start("p3", "x", 3),
+            start("p4", "x", 4), start("p4", "y", 5, account: "b"), start("p5", "x", 6),
+        ])
+        #expect(batch.refusals.isEmpty)
+        #expect(batch.lines.map(\.isInTurn) == [false, false, true, false, true, false, true, false])
     }
 }

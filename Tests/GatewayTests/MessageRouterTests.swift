@@ -23,7 +23,7 @@ struct MessageRouterTests {
                 Task {
                     _ = lane
                     do throws(GatewayUnavailable) {
-                        _ = try await router.accept(Fixture.order(), digest: nil)
+                        _ = try await router.accept(PlannedOrder(order: Fixture.order(), digest: nil, sendAt: nil))
                     } catch {
                         answers += 1
                     }

@@ -61,11 +61,11 @@ final class StoreDatabase {
         let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/Schema/"
         let files = [
             "0001_tables.sql", "0002_views.sql", "0003_registration_functions.sql", "0004_recent_request.sql",
-            "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql", "0009_token_hygiene.sql",
-            "0010_provider_tokens.sql", "0011_pacing.sql", "0012_suspects.sql", "0013_claim_answer.sql",
-            "0014_waiting_alerts.sql", "0015_content_schema.sql", "0016_start_tokens.sql", "0017_channels.sql",
-            "0018_fan_out.sql", "0019_schedule.sql", "0020_pushwoosh.sql",
-            "0021_revocations.sql", "plain_reason.sql",
+            "0005_badges_and_presence.sql", "0006_rate_limits.sql", "0007_operators.sql",
+            "0008_registration_import.sql", "0009_token_hygiene.sql", "0010_provider_tokens.sql", "0011_pacing.sql",
+            "0012_suspects.sql", "0013_claim_answer.sql", "0014_waiting_alerts.sql", "0015_content_schema.sql",
+            "0016_start_tokens.sql", "0017_channels.sql", "0018_fan_out.sql", "0019_schedule.sql",
+            "0020_pushwoosh.sql", "0021_revocations.sql", "0023_limits_and_imports.sql", "plain_reason.sql",
         ]
         let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
         try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)

@@ -11,6 +11,8 @@ final class InMemoryGateway: PushwooshGateway {
     var app = Application(sdkAppID: InMemoryGateway.sdkAppID, secretKey: [], administrators: ["administrator"])
     var codes = ["XXXXX-XXXXX": code, "OTHER-APP": ApplicationCode(code: "OTHER-APP", sdkAppID: 2, businessID: 1)]
     var tokens: [String: PushToken] = [:]
+    /// What is registered of each activity's token.
+    var activities: [PushToken: RegisteredActivity] = [:]
     /// Segments with somebody in them.
     var segments: Set<String> = ["F", "FILTER_NAME_1"]
     var planned: [PlannedOrder] = []
@@ -42,6 +44,13 @@ final class InMemoryGateway: PushwooshGateway {
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> [String: PushToken] {
         tokens.filter { installations.contains($0.key) }
+    }
+
+    func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
+        activities.filter { tokens.contains($0.key) }
     }
 
     func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {

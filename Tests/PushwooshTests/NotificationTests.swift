@@ -74,6 +74,70 @@ struct NotificationTests {
         #expect(order.audience == .devices([token, try PushToken(parsing: other)]))
     }
 
+    @Test("the oldest form of an update names activities by their tokens: an order for each, all with one code")
+    func tokens() async throws {
+        let backend = try Backend()
+        let tokens = try (1...5).map { try PushToken(bytes: [UInt8](repeating: UInt8($0), count: 80)) }
+        // U+00E9 and e with U+0301 are the same to Swift, and two activities to PostgreSQL.
+        for (token, account, laID) in [
+            (tokens[0], "alice", "\u{E9}"), (tokens[1], "bob", "\u{E9}"), (tokens[2], "alice", "\u{E9}"),
+            (tokens[3], "carol", "e\u{301}"),
+        ] {
+            backend.gateway.activities[token] = RegisteredActivity(account: account, laID: laID)
+        }
+        let list = (tokens + tokens).map { "\"\($0.hexadecimal)\"" }.joined(separator: ",")
+        let update = try ValidNotification.update
+            .breaking(#""live_activity_id":"ride-7""#, #""live_activity_push_tokens":[\#(list)]"#)
+            .breaking(#""live_activity":"#, #""ios_live_activity":"#)
+        let answer = try await backend.post("updateLiveActivity", Backend.request([update, ValidNotification.end]))
+        #expect(answer["status_code"]?.integer == 200, "\(answer["status_message"]?.string ?? "")")
+        let orders = backend.gateway.planned.map(\.order)
+        #expect(orders.map(\.recipients) == [["alice", "bob"], ["carol"], []])
+        #expect(
+            orders.map { Array(($0.activity?.laID ?? "").utf8) }
+                == ["\u{E9}", "e\u{301}", "ride-7"].map { Array($0.utf8) }
+        )
+        #expect(orders.map { $0.audience == nil } == [true, true, false])
+        let codes = try #require(answer["response"]?["Messages"]?.elements).compactMap(\.string)
+        #expect(codes.count == 2 && codes[0] != codes[1])
+        #expect(orders.map(\.messageKey) == [codes[0], codes[0], codes[1]])
+        #expect(
+            answer["response"]?["UnknownDevices"]?[codes[0]]?.elements.map(\.string) == [tokens[4].hexadecimal]
+        )
+    }
+
+    @Test(
+        "tokens of activities with one thing wrong",
+        arguments: [
+            ("[]", ": must not be empty"), (#"["zz"]"#, "[0]: is no token"), (#""x""#, ": must be an array"),
+            (#"["\#(String(repeating: "0a", count: 80))"]"#, ": no phone has registered any of them"),
+        ]
+    )
+    func wrongTokens(list: String, fault: String) async throws {
+        let update = try ValidNotification.update
+            .breaking(#""live_activity_id":"ride-7""#, #""live_activity_push_tokens":\#(list)"#)
+        try await Backend().expectRefusal(
+            "updateLiveActivity",
+            update,
+            field: "notifications[0].live_activity_push_tokens" + fault,
+        )
+    }
+
+    @Test("beside an id, only tokens of that activity count")
+    func tokensAndID() async throws {
+        let backend = try Backend()
+        let tokens = try (1...2).map { try PushToken(bytes: [UInt8](repeating: UInt8($0), count: 80)) }
+        backend.gateway.activities = [
+            tokens[0]: RegisteredActivity(account: "alice", laID: "ride-7"),
+            tokens[1]: RegisteredActivity(account: "bob", laID: "ride-8"),
+        ]
+        let list = tokens.map { "\"\($0.hexadecimal)\"" }.joined(separator: ",")
+        let update = try ValidNotification.update
+            .breaking(#""ride-7""#, #""ride-7","live_activity_push_tokens":[\#(list)]"#)
+        let order = try #require(try await backend.orders("updateLiveActivity", update).first?.order)
+        #expect(order.recipients == ["alice"] && order.activity?.laID == "ride-7")
+    }
+
     @Test("C68: an update alerts only with a text, and its sound stands inside the alert")
     func alert() async throws {
         let sound = #""ios_sound":"ding.aiff","#

@@ -15,7 +15,7 @@ final class InMemoryGateway: MessageGateway {
         administrators: ["administrator"],
     )
     var orders: [PushOrder] = []
-    /// Those of them that came with a time, or together.
+    /// Those of them that came with a time, or count as pushes to all.
     var planned: [PlannedOrder] = []
     /// Segments with somebody in them.
     var segments: Set<String> = ["team"]
@@ -49,7 +49,7 @@ final class InMemoryGateway: MessageGateway {
 
     func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         try checkAvailable()
-        if order.sendAt != nil {
+        if order.sendAt != nil || order.isPushToAll {
             planned.append(order)
         }
         let (order, digest) = (order.order, order.digest)

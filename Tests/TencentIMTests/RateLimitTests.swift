@@ -115,6 +115,36 @@ struct RateLimitTests {
         #expect(try await post("openim/sendmsg", ValidRequest.single, query: bad).code == 70003)
     }
 
+    @Test(
+        "pushes to all over a limit of all gateways have codes of their own, with Retry-After",
+        arguments: [
+            (RateLimitExceeded.Limit.secondsBetweenPushesToAll, 90024, "(seconds-between-pushes-to-all)"),
+            (.pushesToAllPerDay, 90047, "(pushes-to-all-per-day)"),
+        ] as [(RateLimitExceeded.Limit, Int64, String)]
+    )
+    func pushesToAll(limit: RateLimitExceeded.Limit, code: Int64, name: String) async throws {
+        let push = #"{"MsgRandom":1,"OfflinePushInfo":{"Title":"Sale"}}"#
+        #expect(try await post("timpush/push", push).code == 0)
+        #expect(try await post("all_member_push/im_push", ValidRequest.minimal(ValidRequest.text)).code == 0)
+        #expect(backend.gateway.planned.map(\.isPushToAll) == [true, true])
+        #expect(backend.gateway.planned.allSatisfy { $0.sendAt == nil && $0.digest != nil })
+
+        backend.gateway.unavailable = GatewayUnavailable(RateLimitExceeded(limit, wait: .milliseconds(1500)))
+        let refused = try await post("timpush/push", push)
+        #expect(refused.code == code)
+        #expect(refused.info.hasSuffix(name), "\(refused.info)")
+        #expect(refused.retryAfter == "2")
+    }
+
+    @Test("what goes to a group counts as no push to all")
+    func groupIsNotAll() async throws {
+        backend.gateway.app.allowsExtensions = true
+        let group =
+            #"{"GroupId":"team","Random":1,"MsgBody":[\#(ValidRequest.text)],"SendTime":\#(InMemoryGateway.time + 60)}"#
+        #expect(try await post("group_open_http_svc/send_group_msg", group).code == 0)
+        #expect(backend.gateway.planned.map(\.isPushToAll) == [false])
+    }
+
     private static let ofAlice = {
         let userSig = UserSig.make(
             identifier: "alice",

@@ -6,14 +6,28 @@ extension EndToEndTests {
     /// `livepush doctor`: each state that is wrong, and one that is not.
     @Suite
     struct DoctorTests {
-        private static func doctor(_ gateway: GatewayUnderTest, trustsPeer: Bool = true) throws -> ChildProcess.Outcome
-        {
-            let hosts = [
-                "--apns-sandbox", "https://localhost:\(gateway.peer.sandboxPort)",
-                "--apns-production", "https://localhost:\(gateway.peer.productionPort)",
-            ]
+        /// The three hosts of both environments.
+        private static func hosts(sandbox: String, production: String) -> [String] {
+            ["apns", "apns-broadcast", "apns-manage-broadcast"].flatMap {
+                ["--\($0)-sandbox", sandbox, "--\($0)-production", production]
+            }
+        }
+
+        /// - Parameter more: options that replace those by which everything is reachable.
+        private static func doctor(
+            _ gateway: GatewayUnderTest,
+            trustsPeer: Bool = true,
+            _ more: [String: String] = [:],
+        ) throws -> ChildProcess.Outcome {
+            var words = hosts(
+                sandbox: "https://localhost:\(gateway.peer.sandboxPort)",
+                production: "https://localhost:\(gateway.peer.productionPort)",
+            )
+            for (option, value) in more {
+                words[try #require(words.firstIndex(of: option)) + 1] = value
+            }
             return try gateway.livepush(
-                ["doctor"] + hosts + (trustsPeer ? ["--apns-ca-file", gateway.peer.authority] : [])
+                ["doctor"] + words + (trustsPeer ? ["--apns-ca-file", gateway.peer.authority] : [])
             )
         }
 
@@ -35,7 +49,8 @@ extension EndToEndTests {
                     "database: PostgreSQL", "clock: this machine is", "schema: version", "login: ",
                     "roles: livepush_gateway", "partitions: ", "master key: opens all 4 secrets",
                     "certificate 1 of app 1400000000: APNs key ABCDE12345", "gateways: running: ", "alarms: none",
-                    "APNs sandbox: reachable",
+                    "APNs sandbox: reachable", "APNs sandbox, pushes to channels: reachable",
+                    "APNs sandbox, management of channels: reachable",
                 ] {
                     #expect(outcome.output.contains("ok    " + part), "\(part): \(outcome.output)")
                 }
@@ -62,20 +77,60 @@ extension EndToEndTests {
             #expect(Self.lines("warn", mistrusting).contains { $0.contains("gateways: none is running") })
 
             let nobody = try PrivatePostgres.freePort()
-            let unreachable = try gateway.livepush(["doctor", "--apns-sandbox", "https://127.0.0.1:\(nobody)"])
+            let nowhere = "https://127.0.0.1:\(nobody)"
+            let unreachable = try Self.doctor(gateway, ["--apns-sandbox": nowhere])
             #expect(Self.lines("FAIL", unreachable).contains { $0.contains("APNs sandbox: 127.0.0.1:\(nobody)") })
 
             gateway.environment["LIVEPUSH_DATABASE_URL"] = "postgresql://nobody@127.0.0.1:\(nobody)/none"
             gateway.environment["LIVEPUSH_MASTER_KEY"] = nil
-            let away = try gateway.livepush([
-                "doctor", "--apns-sandbox", "https://127.0.0.1:\(nobody)", "--apns-production",
-                "https://127.0.0.1:\(nobody)",
-            ])
+            let away = try gateway.livepush(["doctor"] + Self.hosts(sandbox: nowhere, production: nowhere))
             let failures = Self.lines("FAIL", away)
             #expect(away.status == 1)
             #expect(failures.contains { $0.hasPrefix("FAIL  database: ") }, "\(away.output)")
             #expect(failures.contains { $0.contains("LIVEPUSH_MASTER_KEY is needed") }, "\(away.output)")
             #expect(away.errors.contains("4 failed"), "\(away.errors)")
+        }
+
+        @Test(
+            "A host for channels that is out of reach is named; it is a failure where channels are used",
+            arguments: [
+                ("--apns-broadcast-sandbox", "APNs sandbox, pushes to channels"),
+                ("--apns-manage-broadcast-sandbox", "APNs sandbox, management of channels"),
+            ],
+            [
+                "", "INSERT INTO channel (sdk_app_id, bundle_id, environment, channel_id, storage) VALUES",
+                "INSERT INTO channel_request (sdk_app_id, business_id, bundle_id, environment, requested_by, operation) VALUES",
+            ],
+        )
+        func channelHosts(host: (option: String, subject: String), use: String) throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            let row =
+                use.contains("channel_request")
+                ? "1, 'com.ex.app', '%', 'a', 'list'" : "'com.ex.app', '%', 'AAAA', 'none'"
+            func insert(_ environment: String) throws {
+                guard !use.isEmpty else { return }
+                try gateway.sql("\(use) (1400000000, \(row.replacing("%", with: environment)))")
+            }
+            let nobody = try PrivatePostgres.freePort()
+            let line = "\(host.subject): 127.0.0.1:\(nobody)"
+            // The other environment's channels are not in need of this host.
+            try insert("production")
+            let unused = try Self.doctor(gateway, [host.option: "https://127.0.0.1:\(nobody)"])
+            #expect(unused.status == 0, "\(unused.output)")
+            let warning = try #require(
+                Self.lines("warn", unused).first { $0.hasPrefix("warn  \(line)") },
+                "\(unused.output)"
+            )
+            #expect(warning.hasSuffix("needed once there are broadcast channels"))
+            #expect(Self.lines("ok", unused).count { $0.contains("APNs sandbox") } == 2, "\(unused.output)")
+
+            guard !use.isEmpty else { return }
+            try insert("sandbox")
+            let used = try Self.doctor(gateway, [host.option: "https://127.0.0.1:\(nobody)"])
+            #expect(used.status == 1)
+            #expect(Self.lines("FAIL", used).map { $0.hasPrefix("FAIL  \(line)") } == [true], "\(used.output)")
+            #expect(used.errors.contains("1 failed"))
         }
 
         @Test(

@@ -6,10 +6,10 @@ extension EndToEndTests {
     /// What would become of a message: `explain=1` and `livepush explain`.
     @Suite
     struct ExplainTests {
-        private static let app = "\(GatewayUnderTest.sdkAppID)"
+        static let app = "\(GatewayUnderTest.sdkAppID)"
 
         /// Asks what would become of a message, and finds that nothing was sent or written.
-        private func explain(
+        func explain(
             _ gateway: GatewayUnderTest,
             path: String? = nil,
             body: String? = nil,
@@ -29,7 +29,7 @@ extension EndToEndTests {
         }
 
         /// Every row of every table, as a digest, but for the heartbeats.
-        private func tables(_ gateway: GatewayUnderTest) throws -> String {
+        func tables(_ gateway: GatewayUnderTest) throws -> String {
             try gateway.sql(
                 """
                 SELECT relname, md5(query_to_xml(
@@ -43,7 +43,7 @@ extension EndToEndTests {
             )
         }
 
-        private func only(_ answer: JSONValue, sourceLocation: SourceLocation = #_sourceLocation) throws -> JSONValue {
+        func only(_ answer: JSONValue, sourceLocation: SourceLocation = #_sourceLocation) throws -> JSONValue {
             #expect(answer["ActionStatus"]?.string == "OK", "\(answer.text)", sourceLocation: sourceLocation)
             let explained = answer["Explain"]?.elements ?? []
             #expect(explained.count == 1, "\(answer.text)", sourceLocation: sourceLocation)
@@ -51,14 +51,14 @@ extension EndToEndTests {
         }
 
         /// `Result|Route|Outcome|Reason`, the last three of each target.
-        private func summary(_ recipient: JSONValue) -> String {
+        func summary(_ recipient: JSONValue) -> String {
             let targets = (recipient["Targets"]?.elements ?? []).map { target in
                 ["Route", "Outcome", "Reason"].map { target[$0]?.string ?? "" }.joined(separator: "|")
             }
             return ([recipient["Result"]?.string ?? ""] + targets).joined(separator: "|")
         }
 
-        private func codes(_ object: JSONValue?) -> [String] {
+        func codes(_ object: JSONValue?) -> [String] {
             (object?["Warnings"]?.elements ?? []).compactMap { $0["Code"]?.string }
         }
 

@@ -81,6 +81,36 @@ extension EndToEndTests {
             """
         }
 
+        @Test("An update of the oldest form reaches the activities that have the tokens, whatever they are called")
+        func byTokens() throws {
+            try run { bench in
+                let gateway = bench.gateway
+                let phones = [
+                    try gateway.register("alice", phone: "phone-1", laID: "order-7"),
+                    try gateway.register("bob", phone: "phone-2", laID: "order-8"),
+                    try gateway.register("carol", phone: "phone-3", laID: "order-7"),
+                ]
+                let unknown = TestPhone.token(bytes: 80)
+                let tokens = [phones[0].activityToken, phones[1].activityToken, unknown]
+                let answer = try bench.call(
+                    "updateLiveActivity",
+                    """
+                    {"request":{"application":"\(Self.code)","auth":"\(bench.server)","notifications":[{"ios_live_activity":\
+                    {"event":"update","content-state":{"step":1}},"live_activity_push_tokens":\(tokens)}]}}
+                    """,
+                )
+                #expect(answer["status_code"]?.integer == 200, "\(answer.text)")
+                let code = try #require(answer["response"]?["Messages"]?.elements.first?.string)
+                #expect(answer["response"]?["UnknownDevices"]?[code]?.elements.map(\.string) == [unknown])
+                let pushes = try gateway.peer.exactly(2)
+                #expect(Set(pushes.map(\.token)) == Set(tokens.dropLast()))
+                #expect(pushes.allSatisfy { $0.contentState == #"{"step":1}"# })
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let record = try gateway.phone("administrator", "GET", "/v1/messages/\(code)")
+                #expect(record["messages"]?.elements.count == 2)
+            }
+        }
+
         @Test("C68, C71: an app that was pointed here registers, is started, updated and ended, as Pushwoosh would")
         func life() throws {
             try run { bench in

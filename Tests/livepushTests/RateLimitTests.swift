@@ -106,6 +106,109 @@ extension EndToEndTests {
             try gateway.send()
         }
 
+        // MARK: - Pushes to all
+
+        /// Posts a push to all.
+        private static func begin(
+            _ command: String = "timpush/push",
+            random: Int = .random(in: 1...4_000_000_000),
+            more: String = "",
+            through server: GatewayServer,
+            of gateway: GatewayUnderTest,
+        ) throws -> HTTPExchange {
+            let query =
+                "sdkappid=\(GatewayUnderTest.sdkAppID)&identifier=administrator"
+                + "&usersig=\(try gateway.userSig("administrator"))"
+            let body =
+                #"{"MsgRandom":\#(random),"MsgLifeTime":60,"MsgBody":[{"MsgType":"TIMTextElem","MsgContent":"#
+                + #"{"Text":"Sale"}}],"OfflinePushInfo":{"Title":"Sale"}\#(more)}"#
+            return try HTTPExchange("POST", port: server.port, "/v4/\(command)?\(query)", body: body)
+        }
+
+        @Test(
+            "Pushes to all come so far apart, whichever gateway takes them; a repeat is none, and one too soon leaves nothing"
+        )
+        func interval() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try Self.set("--seconds-between-pushes-to-all", "60", in: gateway)
+            #expect(try gateway.succeed("app", "list").contains("limits: seconds-between-pushes-to-all 60\n"))
+            let servers = [try gateway.serve(), try gateway.serve()]
+            let first = try Self.begin(random: 1, through: servers[0], of: gateway).answer().json
+            #expect(first["ErrorCode"]?.integer == 0, "\(first.text)")
+
+            for command in ["timpush/push", "all_member_push/im_push"] {
+                let refusal = try Self.begin(command, random: 2, through: servers[1], of: gateway).answer()
+                #expect(refusal.status == 200)
+                #expect(try refusal.json["ErrorCode"]?.integer == 90024)
+                #expect(try refusal.json["TaskId"]?.string == "")
+                #expect(
+                    try refusal.json["ErrorInfo"]?.string?.hasSuffix("(seconds-between-pushes-to-all)") == true
+                )
+                let wait = try #require(refusal.header("Retry-After").flatMap { Int($0) })
+                #expect(50...60 ~= wait)
+            }
+            let again = try Self.begin(random: 1, through: servers[1], of: gateway).answer().json
+            #expect(again["TaskId"]?.string == first["TaskId"]?.string)
+            #expect(try gateway.sql("SELECT count(*) FROM message") == "1")
+            #expect(try gateway.sql("SELECT count(*) FROM recent_request") == "1")
+            #expect(try gateway.sql("SELECT string_agg(msg_key, ' ') FROM push_to_all") == first["TaskId"]?.string)
+            // A group is not everybody, and other messages are none of these.
+            try gateway.send(through: servers[1])
+
+            try gateway.sql("UPDATE push_to_all SET accepted_at = accepted_at - interval '60 seconds'")
+            let later = try Self.begin(random: 2, through: servers[1], of: gateway).answer().json
+            #expect(later["ErrorCode"]?.integer == 0)
+            #expect(later["TaskId"]?.string != first["TaskId"]?.string)
+        }
+
+        @Test("Of pushes to all at the same moment through two gateways no more are taken than a day may have")
+        func daily() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try gateway.succeed("app", "set", "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)", "--extensions", "on")
+            try Self.set("--pushes-to-all-per-day", "3", in: gateway)
+            let servers = [try gateway.serve(), try gateway.serve()]
+            let tomorrow = try gateway.sql("SELECT extract(epoch FROM now())::bigint + 86400")
+            let scheduled = try Self.begin(more: #","SendTime":\#(tomorrow)"#, through: servers[0], of: gateway)
+            #expect(try scheduled.answer().json["ErrorCode"]?.integer == 0)
+
+            let exchanges = try (0..<12).map { number in
+                try Self.begin(
+                    number.isMultiple(of: 3) ? "all_member_push/im_push" : "timpush/push",
+                    through: servers[number % 2],
+                    of: gateway,
+                )
+            }
+            let answers = try exchanges.map { try $0.answer() }
+            let codes = try answers.map { try $0.json["ErrorCode"]?.integer }
+            #expect(codes.filter { $0 == 0 }.count == 2)
+            #expect(codes.filter { $0 == 90047 }.count == 10)
+            let refusal = try #require(answers.first { $0.header("Retry-After") != nil })
+            #expect(try refusal.json["ErrorInfo"]?.string?.hasSuffix("(pushes-to-all-per-day)") == true)
+            let wait = try #require(refusal.header("Retry-After").flatMap { Int($0) })
+            #expect(86_300...86_400 ~= wait)
+            #expect(try gateway.sql("SELECT count(*) FROM message") == "2")
+
+            // One is a day old: there is room for one, and what is older is forgotten.
+            try gateway.sql(
+                """
+                UPDATE push_to_all SET accepted_at = accepted_at - interval '25 hours'
+                WHERE accepted_at = (SELECT min(accepted_at) FROM push_to_all)
+                """
+            )
+            for code in [0, 90047] {
+                let answer = try Self.begin(through: servers[1], of: gateway).answer().json
+                #expect(answer["ErrorCode"]?.integer == Int64(code))
+            }
+            #expect(try gateway.sql("SELECT count(*) FROM push_to_all") == "3")
+
+            try Self.set("--pushes-to-all-per-day", "off", in: gateway)
+            let free = try Self.begin(through: servers[0], of: gateway).answer().json
+            #expect(free["ErrorCode"]?.integer == 0)
+            #expect(try gateway.sql("SELECT count(*) FROM push_to_all") == "3")
+        }
+
         @Test("A limit that is none is refused", arguments: ["0", "-1", "1.5", "none", "1000001"])
         func badLimit(value: String) throws {
             let outcome = try ChildProcess.run(

@@ -223,6 +223,154 @@ extension EndToEndTests {
             }
         }
 
+        // MARK: - Push-to-start tokens
+
+        private static func start(
+            _ account: String,
+            _ installation: String,
+            _ type: String,
+            _ token: Int,
+            os: String = "",
+        ) -> String {
+            "start,\(account),\(installation),\(self.token(token)),1,,\(type),\(os)"
+        }
+
+        /// A file that names the columns of push-to-start tokens.
+        private static func writeStarts(_ lines: [String], to name: String, of gateway: GatewayUnderTest) throws
+            -> String
+        {
+            let path = "\(gateway.folder)/\(name)"
+            let header = "kind,account,installation,token,business_id,la_id,attributes_type,os_version"
+            _ = try ChildProcess.run(
+                "sh",
+                ["-c", "cat > \"$0\"", path],
+                input: ([header] + lines).joined(separator: "\n") + "\n",
+            )
+            return path
+        }
+
+        private static let starts = """
+            SELECT account, installation, attributes_type, ltrim(encode(token, 'hex'), '0') FROM start_token
+            ORDER BY 2, 3
+            """
+
+        @Test("An imported push-to-start token gets a start, and the phone's own takes its place")
+        func importedStartToken() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            try gateway.succeed("app", "set", "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)", "--extensions", "on")
+            try gateway.serve()
+            let file = try Self.writeStarts(
+                [
+                    Self.start("alice", "phone-1", "Order", 0xA, os: "18.0"), Self.start("alice", "phone-1", "", 1),
+                    "device,alice,phone-1,\(Self.token(0xD)),1,,,",
+                ],
+                to: "phones.csv",
+                of: gateway
+            )
+            let outcome = try Self.run(gateway, file)
+            #expect(outcome.output == "Done: \(Self.summary(imported: 2, refused: 1))\n")
+            #expect(
+                try ChildProcess.run("cat", [file + ".refused.csv"]).output
+                    == "line,field,reason\r\n3,attributes_type,\"attributes_type is missing\"\r\n"
+            )
+            #expect(
+                try gateway.sql(
+                    "SELECT kind, attributes_type, os_version, state FROM registrations WHERE kind = 'start'"
+                ) == "start|Order|18.0|live"
+            )
+            let query =
+                "sdkappid=\(GatewayUnderTest.sdkAppID)&identifier=administrator"
+                + "&usersig=\(try gateway.userSig("administrator"))"
+            let body = #"""
+                {"To_Account":"alice","MsgRandom":1,"MsgBody":[{"MsgType":"TIMTextElem","MsgContent":{"Text":"x"}}],
+                 "OfflinePushInfo":{"ApnsInfo":{"LiveActivity":{"LaId":"order-1","Event":"start",
+                 "AttributesType":"Order","Attributes":{},"ContentState":{"step":1},"InputPushToken":1,
+                 "Alert":{"title":"Your order","body":"is on its way"}}}}}
+                """#
+            let answer = try HTTPExchange("POST", port: gateway.port, "/v4/openim/sendmsg?\(query)", body: body)
+                .answer()
+            #expect(try answer.json["ErrorCode"]?.integer == 0, "\(answer.text)")
+            let push = try gateway.peer.exactly(1)[0]
+            #expect(push.token == Self.token(0xA) && push.event == "start")
+            // Its iOS is known from the file.
+            #expect(push.aps?["input-push-token"]?.integer == 1)
+
+            try gateway.phone(
+                "alice",
+                "PUT",
+                "/v1/start-tokens/Order",
+                #"{"token":"\#(Self.token(0xB))","businessId":1,"installation":"phone-1"}"#,
+            )
+            #expect(
+                try Self.run(gateway, file, "--again").output
+                    == "Done: \(Self.summary(unchanged: 1, kept: 1, refused: 1))\n"
+            )
+            #expect(try gateway.sql(Self.starts) == "alice|phone-1|Order|b")
+            try gateway.phone("alice", "DELETE", "/v1/start-tokens/Order?installation=phone-1&sequence=7")
+            #expect(
+                try Self.run(gateway, file, "--again").output
+                    == "Done: \(Self.summary(unchanged: 1, kept: 1, refused: 1))\n"
+            )
+            #expect(try gateway.sql(Self.starts) == "")
+            #expect(
+                try Self.run(gateway, file, "--again", "--replace").output
+                    == "Done: \(Self.summary(imported: 1, unchanged: 1, refused: 1))\n"
+            )
+            #expect(try gateway.sql(Self.starts) == "alice|phone-1|Order|a")
+        }
+
+        @Test(
+            "Of push-to-start tokens too the later line wins, and an installation belongs to one account in all kinds"
+        )
+        func laterStartTokenWins() throws {
+            try Self.run { gateway in
+                let early = [
+                    Self.start("a", "p1", "x", 1), Self.start("a", "p1", "y", 1), Self.start("b", "p2", "x", 2),
+                    Self.start("c", "p3", "x", 3), Self.start("d", "p4", "x", 4),
+                    "device,e,p5,\(Self.token(0xE5)),1,,,", Self.start("f", "p6", "x", 6),
+                ]
+                let late = [
+                    // A new token, another account, a token at another installation, and other kinds of another account.
+                    Self.start("a", "p1", "x", 0x11), Self.start("g", "p2", "x", 0x12), Self.start("h", "p13", "x", 3),
+                    "device,i,p4,\(Self.token(0xE4)),1,,,", Self.start("j", "p5", "x", 5),
+                    "activity,k,p6,\(Self.token(0xE6, bytes: 80)),1,la,,",
+                ]
+                let between = (100..<2300).map { Self.start("user-\($0)", "phone-\($0)", "x", $0) }
+                for (name, lines) in [("near.csv", early + late), ("far.csv", early + between + late)] {
+                    try gateway.sql("DELETE FROM device; DELETE FROM live_activity; DELETE FROM start_token")
+                    let file = try Self.writeStarts(lines, to: name, of: gateway)
+                    #expect(try Self.run(gateway, file).output == "Done: \(Self.summary(imported: lines.count))\n")
+                    try gateway.sql("DELETE FROM start_token WHERE installation LIKE 'phone-%'")
+                    #expect(
+                        try gateway.sql(Self.starts)
+                            == "a|p1|x|11\na|p1|y|1\nh|p13|x|3\ng|p2|x|12\nj|p5|x|5",
+                        "\(name)"
+                    )
+                    #expect(try gateway.sql(Self.devices) == "i|p4|e4", "\(name)")
+                    #expect(try gateway.sql(Self.activities) == "k|p6|la|e6", "\(name)")
+                }
+            }
+        }
+
+        @Test("An import of push-to-start tokens that breaks off goes on where it stopped")
+        func interruptedStartTokens() throws {
+            try Self.run { gateway in
+                let lines = (0..<2500).map { Self.start("user-\($0)", "phone-\($0)", "x", $0 + 1) }
+                let file = try Self.writeStarts(lines, to: "phones.csv", of: gateway)
+                try gateway.failStatements(on: "start_token", when: "NEW.installation = 'phone-1700'")
+                #expect(try Self.run(gateway, file).status == 1)
+                #expect(try gateway.sql("SELECT count(*) FROM start_token") == "1000")
+                try gateway.sql("DROP TRIGGER fail ON start_token")
+                #expect(
+                    try Self.run(gateway, file).output
+                        == "Going on with line 1002\nDone: \(Self.summary(imported: 2500))\n"
+                )
+                #expect(try gateway.sql("SELECT count(*), count(DISTINCT token) FROM start_token") == "2500|2500")
+                #expect(try Self.run(gateway, file, "--again").output == "Done: \(Self.summary(unchanged: 2500))\n")
+            }
+        }
+
         @Test("A corrected file replaces what an earlier one imported")
         func correctedFile() throws {
             try Self.run { gateway in

@@ -16,6 +16,7 @@ extension EndToEndTests {
         /// Pushes a notification.
         ///
         /// - Returns: its TaskId.
+        @discardableResult
         private func push(_ gateway: GatewayUnderTest, to accounts: String..., title: String = "Sale") throws -> String
         {
             let list = accounts.map { "\"\($0)\"" }.joined(separator: ",")
@@ -87,6 +88,25 @@ extension EndToEndTests {
                 try gateway.sql("UPDATE revocation SET revoked_at = revoked_at - interval '2 seconds'")
                 #expect(try revoke(gateway, other, info: #"{"PushFlag":1}"#)["ErrorCode"]?.integer == 0)
                 _ = try gateway.peer.exactly(5)
+            }
+        }
+
+        @Test("A push can be taken back for 24 hours, and a second one a second after the first")
+        func tooLate() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register("alice", phone: "phone-1", laID: nil)
+                let task = try push(gateway, to: "alice")
+                let other = try push(gateway, to: "alice")
+                _ = try gateway.peer.exactly(2)
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let isOld = "UPDATE message SET accepted_at = accepted_at - interval '24 hours 1 second'"
+                try gateway.sql("\(isOld) WHERE msg_key = '\(task)'")
+                let answer = try revoke(gateway, task)
+                #expect(answer["ErrorCode"]?.integer == 90052)
+                #expect(answer["ErrorInfo"]?.string == "TaskId: a push can be revoked for 24 hours")
+                #expect(try gateway.sql("SELECT count(*) FROM revocation") == "0")
+                #expect(try revoke(gateway, other)["ErrorCode"]?.integer == 0)
+                _ = try gateway.peer.exactly(3)
             }
         }
 
@@ -167,6 +187,61 @@ extension EndToEndTests {
                     try gateway.sql("SELECT outcome, route_reason FROM delivery ORDER BY message_id")
                         == "cancelled|revoked\nnothing_to_send|nothing_shown"
                 )
+            }
+        }
+
+        @Test(
+            "Statistics count the phones that pushes were for, and those whose push APNs accepted, but no pushes to all"
+        )
+        func statistics() throws {
+            try GatewayUnderTest.run { gateway in
+                try gateway.register("alice", phone: "phone-1", laID: nil)
+                let bob = try gateway.register("bob", phone: "phone-2", laID: nil)
+                try gateway.peer.answer(bob.deviceToken, .status(400, "BadMessageId"))
+                let old = try push(gateway, to: "alice")
+                try push(gateway, to: "alice", "bob", "nobody")
+                let all = try post(gateway, "push", #"{"MsgRandom":1,"OfflinePushInfo":{"Title":"Sale"}}"#)
+                #expect(all["ErrorCode"]?.integer == 0)
+                _ = try gateway.peer.exactly(5)
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let ten = "interval '10 seconds'"
+                for table in ["delivery", "message"] {
+                    let id = table == "message" ? "id" : "message_id"
+                    try gateway.sql(
+                        """
+                        UPDATE \(table) SET accepted_at = accepted_at - \(ten)
+                        WHERE \(id) = (SELECT id FROM message WHERE msg_key = '\(old)')
+                        """
+                    )
+                }
+                func statistics(_ body: String) throws -> JSONValue {
+                    try post(gateway, "normal_push_statistics", body)
+                }
+                let now = try #require(Int(try gateway.sql("SELECT extract(epoch FROM now())::bigint")))
+                let whole = try statistics(#"{"StartTime":\#(now - 30 * 86_400),"EndTime":\#(now)}"#)
+                #expect(
+                    whole.text == """
+                        {"ActionStatus":"OK","ErrorInfo":"","ErrorCode":0,"TotalCount":3,"SentCount":2,"DeliveredCount":0,\
+                        "ClickCount":0,"PlatformStatistics":[{"PushPlatform":1,"TotalCount":3,"SentCount":2,\
+                        "DeliveredCount":0,"ClickCount":0}]}
+                        """
+                )
+                let late = try statistics(#"{"StartTime":\#(now - 9),"EndTime":\#(now)}"#)
+                #expect(late["TotalCount"]?.integer == 2 && late["SentCount"]?.integer == 1)
+                let before = try statistics(#"{"StartTime":\#(now - 86_400),"EndTime":\#(now - 3600)}"#)
+                #expect(before["ErrorCode"]?.integer == 0 && before["TotalCount"]?.integer == 0)
+                for (body, field) in [
+                    (#"{"EndTime":1}"#, "StartTime: missing"), (#"{"StartTime":1}"#, "EndTime: missing"),
+                    (#"{"StartTime":"1","EndTime":1}"#, "StartTime: must be an integer"),
+                    (#"{"StartTime":2,"EndTime":1}"#, "EndTime: is before StartTime"),
+                    (#"{"StartTime":0,"EndTime":2592001}"#, "StartTime: is more than 30 days"),
+                    (#"{"StartTime":-1,"EndTime":1}"#, "StartTime: must be in Unix seconds"),
+                    (#"{"StartTime":1,"EndTime":1796007172000}"#, "EndTime: must be in Unix seconds"), ("[]", "Fail"),
+                ] {
+                    let answer = try statistics(body)
+                    #expect(answer["ErrorCode"]?.integer == 90001, "\(body)")
+                    #expect(answer["ErrorInfo"]?.string?.hasPrefix(field) == true, "\(answer.text)")
+                }
             }
         }
 

@@ -25,7 +25,8 @@ extension EndToEndTests {
                 "CREATE TABLE mine (id int)", "CREATE VIEW mine AS SELECT 1", "DROP VIEW alarms",
                 "COPY device TO STDOUT", "CREATE FUNCTION mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
                 "SET ROLE livepush_gateway", "BEGIN; LOCK TABLE pending",
-                "UPDATE segment SET name = 'x'", "TRUNCATE segment", "DELETE FROM fan_out",
+                "UPDATE segment SET name = 'x'", "TRUNCATE segment", "DELETE FROM fan_out", "DELETE FROM push_to_all",
+                "SELECT count_push_to_all(1, NULL, 'x')",
             ] {
                 let refusal = database.refusal(of: statement, as: .person) ?? "allowed"
                 #expect(
@@ -123,7 +124,8 @@ extension EndToEndTests {
                 "UPDATE message SET sender = 'x'", "SELECT * FROM registration_transfer",
                 "DELETE FROM fan_out", "INSERT INTO segment (sdk_app_id, name, account) VALUES (1, 'a', 'b')",
                 "DELETE FROM registration_transfer", "SELECT * FROM recent_deliveries", "SELECT * FROM alarms",
-                "SELECT setval('message_id', 1)", "SET ROLE livepush_operator", "CREATE ROLE mine",
+                "UPDATE push_to_all SET msg_key = 'x'", "SELECT setval('message_id', 1)", "SET ROLE livepush_operator",
+                "CREATE ROLE mine",
             ] {
                 let refusal = database.refusal(of: statement, as: .gateway) ?? "allowed"
                 #expect(

@@ -196,6 +196,7 @@
                 {},
                 activityTime(activity),
                 make("span", {}, count(activity.updates, "push", "pushes")),
+                activity.channel && make("span", { title: activity.channel, "data-channel": activity.channel }, "follows a channel"),
                 activity.ignored > 0 && make("span", { class: "warns" }, `${activity.ignored} ignored`),
             ),
         );
@@ -393,7 +394,7 @@
         const isEnd = push.payload?.aps?.event === "end";
         if (push.phones !== undefined) {
             const count = push.phones.length;
-            return { outcome: "shown", words: `accepted by APNs, ${count} declared ${count === 1 ? "activity follows" : "activities follow"} the channel` };
+            return { outcome: "shown", words: `accepted by APNs, ${count} ${count === 1 ? "activity follows" : "activities follow"} the channel` };
         }
         return { outcome: "shown", words: `accepted by APNs, ${isEnd ? "the phone ends the activity" : "shown by the phone"}` };
     };

@@ -105,6 +105,17 @@ public final class MessageExplainer: PushwooshGateway {
                 explained[index].notes.append(RecipientExplanation.Note(code: "scheduled", message: message))
             }
         }
+        if planned.isPushToAll {
+            let exceeded = try await asking { () throws(PostgresError) in
+                try await store.pushToAllWait(in: planned.order.sdkAppID)
+            }
+            if let exceeded {
+                let message =
+                    "unless it is a repeat it would be refused now, \(exceeded.message); in "
+                    + "\(exceeded.retryAfter) s it would not"
+                notes.append(RecipientExplanation.Note(code: "over_limit", message: message))
+            }
+        }
         explanations += explained
         hasExplained = true
         return Acceptance(message: AcceptedMessage(id: 0, acceptedAt: now), messageKey: "", isRepeat: false)
@@ -176,6 +187,16 @@ public final class MessageExplainer: PushwooshGateway {
     ) async throws(GatewayUnavailable) -> [String: PushToken] {
         try await asking { () throws(PostgresError) in
             try await pushwoosh.deviceTokens(of: installations, in: sdkAppID)
+        }
+    }
+
+    /// As the gateway that sends.
+    public func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.activities(withTokens: tokens, in: sdkAppID)
         }
     }
 

@@ -8,8 +8,8 @@ public final class MessageRecordStore: MessageRecords {
     /// A key is given once, unless the caller names the same MsgSeq and MsgRandom within a second.
     private static let mostMessages: Int64 = 10
 
-    private let pool: PostgresPool
-    private let logger: Logger
+    let pool: PostgresPool
+    let logger: Logger
 
     /// - Parameter pool: the lane's connections.
     public init(pool: PostgresPool, logger: Logger) {

@@ -7,11 +7,14 @@ public final class PlannedOrder: Sendable {
     public let digest: RequestDigest?
     /// When to send it; nil, and what has passed: at once.
     public let sendAt: UnixTime?
+    /// Whether it counts against the app's limits of pushes to all.
+    public let isPushToAll: Bool
 
     /// Makes an order with its time.
-    public init(order: PushOrder, digest: RequestDigest?, sendAt: UnixTime?) {
+    public init(order: PushOrder, digest: RequestDigest?, sendAt: UnixTime?, isPushToAll: Bool = false) {
         self.order = order
         self.digest = digest
         self.sendAt = sendAt
+        self.isPushToAll = isPushToAll
     }
 }

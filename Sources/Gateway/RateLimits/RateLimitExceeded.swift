@@ -12,6 +12,10 @@ public struct RateLimitExceeded: Error, Equatable {
         case clientRequests
         /// ``RateLimits/userSigFailuresPerMinute``.
         case userSigFailures
+        /// How far apart pushes to all come, at all gateways together.
+        case secondsBetweenPushesToAll
+        /// How many pushes to all there are in 24 hours, at all gateways together.
+        case pushesToAllPerDay
     }
 
     /// The limit.
@@ -19,7 +23,8 @@ public struct RateLimitExceeded: Error, Equatable {
     /// After how many seconds it can succeed, if nobody else comes first: rounded up, at least 1.
     public let retryAfter: Int64
 
-    init(_ limit: Limit, wait: Duration) {
+    /// - Parameter wait: after how long it can succeed.
+    public init(_ limit: Limit, wait: Duration) {
         self.limit = limit
         let (seconds, attoseconds) = wait.components
         retryAfter = max(1, attoseconds > 0 ? seconds + 1 : seconds)
@@ -33,6 +38,8 @@ public struct RateLimitExceeded: Error, Equatable {
         case .batchRecipients: "too many recipients of batches of this app (batch-recipients-per-minute)"
         case .clientRequests: "too many requests for this account (client-requests-per-minute)"
         case .userSigFailures: "too many failures of this identifier (usersig-failures-per-minute)"
+        case .secondsBetweenPushesToAll: "too soon after the last push to all (seconds-between-pushes-to-all)"
+        case .pushesToAllPerDay: "too many pushes to all within 24 hours (pushes-to-all-per-day)"
         }
     }
 }

@@ -9,11 +9,15 @@ extension DeliveryStore {
 
     /// Stores messages that are to be sent at once, and others that wait for their time: all or none.
     ///
-    /// - Parameter owner: as for ``accept(_:owner:)``.
+    /// - Parameters:
+    ///   - toAll: those of them that count against the limits of pushes to all.
+    ///   - owner: as for ``accept(_:owner:)``.
     /// - Returns: what each became, in order.
+    /// - Throws: ``overLimitOfPushesToAll`` where that is over one of them.
     func accept(
         _ messages: [NewMessage],
         later: [LaterMessage],
+        toAll: [NewMessage] = [],
         owner: Int64?,
     ) async throws(PostgresError) -> (atOnce: [Acceptance], later: [Acceptance]) {
         let batch = AcceptBatch(messages.map(\.digest))
@@ -21,6 +25,7 @@ extension DeliveryStore {
         var unit: [PostgresStatement] = []
         if !messages.isEmpty { unit.append(DeliveryStore.storing(messages, batch, owner: owner)) }
         if !later.isEmpty { unit.append(DeliveryStore.scheduling(later, laterBatch)) }
+        unit += toAll.map(DeliveryStore.counting)
         var results = try await pool.run(unit)[...]
         var atOnce: [Acceptance] = []
         if !messages.isEmpty, let result = results.popFirst() {

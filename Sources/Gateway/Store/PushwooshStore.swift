@@ -54,4 +54,25 @@ final class PushwooshStore {
         }
         return tokens
     }
+
+    /// The activities with these tokens; those that are not registered are left out.
+    func activities(
+        withTokens tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(PostgresError) -> [PushToken: RegisteredActivity] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT token, account, la_id FROM live_activity WHERE sdk_app_id = $1::bigint AND token = ANY($2::bytea[])
+                """,
+                [.integer(sdkAppID), .byteArrays(tokens.map(\.bytes))],
+            )
+        )
+        var activities: [PushToken: RegisteredActivity] = [:]
+        for row in result.rows {
+            guard let token = try? PushToken(bytes: try row.bytes(0)) else { continue }
+            activities[token] = RegisteredActivity(account: try row.text(1), laID: try row.text(2))
+        }
+        return activities
+    }
 }

@@ -51,8 +51,8 @@ private let switches =
     ] + RateLimitOption.all.map(\.option)
 
 private let rateLimits = """
-    The limits hold in each gateway process by itself: two let through twice as much. Each is off at first. What is over
-    one is refused with Retry-After and stores nothing.
+    The limits hold in each gateway process by itself: two let through twice as much. Those of pushes to all hold for all
+    processes together. Each is off at first. What is over one is refused with Retry-After and stores nothing.
     """
 
 /// `livepush app add`.
@@ -141,7 +141,9 @@ enum AppListCommand: Command {
                             'caller-requests-per-second ' || caller_requests_per_second,
                             'batch-recipients-per-minute ' || batch_recipients_per_minute,
                             'client-requests-per-minute ' || client_requests_per_minute,
-                            'usersig-failures-per-minute ' || usersig_failures_per_minute), ''), '')
+                            'usersig-failures-per-minute ' || usersig_failures_per_minute,
+                            'seconds-between-pushes-to-all ' || seconds_between_pushes_to_all,
+                            'pushes-to-all-per-day ' || pushes_to_all_per_day), ''), '')
                     FROM app ORDER BY sdk_app_id
                     """
                 )
@@ -219,8 +221,8 @@ private struct AppChanges: Sendable {
                     ELSE nullif($5::text, 'default')::smallint END,
                 fallback_collapse = coalesce($6::text, fallback_collapse),
                 placeholder_language = coalesce($7::text, placeholder_language),
-                schema_policy = coalesce($13::text, schema_policy),
-                schema_converts_dates = coalesce($14::boolean, schema_converts_dates),
+                schema_policy = coalesce($15::text, schema_policy),
+                schema_converts_dates = coalesce($16::boolean, schema_converts_dates),
                 requests_per_second = CASE WHEN $8::text IS NULL THEN requests_per_second
                     ELSE nullif($8::text, 'off')::bigint END,
                 caller_requests_per_second = CASE WHEN $9::text IS NULL THEN caller_requests_per_second
@@ -231,7 +233,11 @@ private struct AppChanges: Sendable {
                     ELSE nullif($11::text, 'off')::bigint END,
                 usersig_failures_per_minute = CASE WHEN $12::text IS NULL THEN usersig_failures_per_minute
                     ELSE nullif($12::text, 'off')::bigint END,
-                extensions = coalesce($15::boolean, extensions),
+                seconds_between_pushes_to_all = CASE WHEN $13::text IS NULL THEN seconds_between_pushes_to_all
+                    ELSE nullif($13::text, 'off')::bigint END,
+                pushes_to_all_per_day = CASE WHEN $14::text IS NULL THEN pushes_to_all_per_day
+                    ELSE nullif($14::text, 'off')::bigint END,
+                extensions = coalesce($17::boolean, extensions),
                 updated_at = clock_timestamp()
             WHERE sdk_app_id = $1::bigint
             """,

@@ -33,6 +33,17 @@ struct RateLimitOption: Sendable {
             help: "after so many UserSigs of one identifier that are not accepted, the next are answered 70050 until "
                 + "there was none for a minute; a good one always passes",
         ),
+        RateLimitOption(
+            name: "seconds-between-pushes-to-all",
+            maximum: 86_400,
+            help: "how far apart timpush/push and im_push must come, at all gateways together; 90024 sooner",
+        ),
+        RateLimitOption(
+            name: "pushes-to-all-per-day",
+            maximum: 1_000_000,
+            help:
+                "how many of timpush/push and im_push are taken within 24 hours, by all gateways together; 90047 over it",
+        ),
     ]
 
     private init(name: String, maximum: Int64, help: String) {

@@ -4,22 +4,25 @@ import PostgresClient
 /// `livepush registrations import`.
 enum RegistrationsImportCommand: Command {
     static let name = "registrations import"
-    static let summary = "import device and activity tokens from a CSV file"
+    static let summary = "import device, activity and push-to-start tokens from a CSV file"
     static let discussion = """
         FILE is CSV (RFC 4180) in UTF-8; - reads standard input. Its first line names the columns, in any order:
 
-          kind                     device or activity
+          kind                     device, activity or start
           account                  1 to 128 bytes
           installation             your id of this installation of the app: 1 to 64 of A-Z a-z 0-9 . _ -
           token                    hex or base64, 32 to 256 bytes
           business_id              of `livepush certificate add`
           la_id                    of an activity: its LaId, 1 to 64 bytes
+          attributes_type          of a start token, and of an activity if known: the name of its ActivityAttributes
+                                   type, 1 to 128 bytes
           environment              sandbox or production; empty: found out with the first push
           os_version, app_version, language, notification_permission, frequent_pushes_enabled (true or false),
-          attributes_type, started_at (Unix seconds)
+          started_at (Unix seconds)
 
-        The first five must be there, la_id for activities; an empty field says nothing. A column of the other kind is
-        ignored, an unknown one refuses the file. The rules are those of PUT under /v1.
+        The first five must be there, la_id for activities, attributes_type for start tokens; an empty field says
+        nothing. A column of another kind is ignored, an unknown one refuses the file. The rules are those of PUT under
+        /v1.
 
         What a phone registered or cleared itself stays as it is, unless --replace is given. Of two lines with the same
         installation or token the later one wins. An import that was interrupted goes on where it stopped when it is

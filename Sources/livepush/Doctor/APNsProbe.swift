@@ -16,18 +16,27 @@ actor APNsProbe {
     /// Resolves, connects, and waits for the first frame.
     ///
     /// - Returns: nil where APNs is reachable.
-    static func check(_ environment: APNsEnvironment, _ configuration: APNsConfiguration) async throws -> APNsFailure? {
+    static func check(
+        _ environment: APNsEnvironment,
+        _ service: APNsService,
+        _ configuration: APNsConfiguration,
+    ) async throws -> APNsFailure? {
         let probe = try APNsProbe()
         defer { probe.loop.stop() }
-        return await probe.check(environment, configuration)
+        return await probe.check(environment, service, configuration)
     }
 
-    private func check(_ environment: APNsEnvironment, _ configuration: APNsConfiguration) async -> APNsFailure? {
+    private func check(
+        _ environment: APNsEnvironment,
+        _ service: APNsService,
+        _ configuration: APNsConfiguration,
+    ) async -> APNsFailure? {
         do throws(APNsFailure) {
             let reachability = try APNsReachability(
                 on: loop,
                 configuration: configuration,
                 environment: environment,
+                service: service,
                 logger: Logger(minimumLevel: .error),
             )
             let failure = await withCheckedContinuation { continuation in

@@ -17,6 +17,8 @@ struct DatabaseDoctor {
     var report: DoctorReport
     /// The environments that certificates are for; both while there is none.
     private(set) var environments: Set<APNsEnvironment> = []
+    /// The environments in which broadcast channels are used, or somebody tried to.
+    private(set) var channelEnvironments: Set<APNsEnvironment> = []
 
     init(seal: SecretSeal?, report: DoctorReport) {
         self.seal = seal
@@ -31,6 +33,7 @@ struct DatabaseDoctor {
         try await checkPartitions(connection)
         try await checkSecrets(connection)
         try await checkCertificates(connection)
+        try await findChannels(connection)
         try await checkGateways(connection)
         try await checkAlarms(connection)
     }
@@ -110,11 +113,12 @@ struct DatabaseDoctor {
             (
                 [
                     "account", "device", "live_activity", "registration_clear", "instance", "pending",
-                    "recent_request", "provider_token",
+                    "recent_request", "provider_token", "channel",
                 ],
                 ["SELECT", "INSERT", "UPDATE", "DELETE"]
             ),
-            (["message", "delivery"], ["SELECT", "INSERT"]), (["alarm"], ["SELECT", "INSERT", "UPDATE"]),
+            (["message", "delivery"], ["SELECT", "INSERT"]),
+            (["alarm", "channel_request"], ["SELECT", "INSERT", "UPDATE"]),
         ]
         let pairs = needed.flatMap { need in need.tables.flatMap { table in need.rights.map { (table, $0) } } }
         for (role, isLogin) in [("livepush_gateway", false), ("current_user", true)] {
@@ -247,6 +251,22 @@ struct DatabaseDoctor {
             } catch {
                 report.fail(subject, "\(error): livepush certificate add with the .p8 from Apple")
             }
+        }
+    }
+
+    private mutating func findChannels(_ connection: PostgresConnection) async throws {
+        let result = try await connection.run(
+            PostgresStatement(
+                """
+                SELECT name FROM unnest($1::text[]) AS name
+                WHERE EXISTS (SELECT FROM channel WHERE environment = name)
+                    OR EXISTS (SELECT FROM channel_request WHERE environment = name)
+                """,
+                [.texts(APNsEnvironment.allCases.map(\.rawValue))],
+            )
+        )
+        for row in result.rows {
+            channelEnvironments.formUnion(APNsEnvironment(rawValue: try row.text(0)).map { [$0] } ?? [])
         }
     }
 

@@ -14,12 +14,19 @@ struct ImportBatch: Sendable {
     private var deviceTokens: [PushToken: String] = [:]
     private var activities: Set<ActivityKey> = []
     private var activityTokens: [PushToken: String] = [:]
+    private var starts: Set<StartKey> = []
+    private var startTokens: [PushToken: String] = [:]
     /// Installations between which a token moves.
     private var contested: Set<String> = []
 
     private struct ActivityKey: Hashable {
         var installation: String
         var laID: String
+    }
+
+    private struct StartKey: Hashable {
+        var installation: String
+        var attributesType: String
     }
 
     /// How many lines of the file it stands for.
@@ -61,6 +68,12 @@ struct ImportBatch: Sendable {
             let key = ActivityKey(installation: line.installation, laID: activity.laID)
             if !activities.insert(key).inserted { isInTurn = true }
             holder = activityTokens.updateValue(line.installation, forKey: activity.token)
+        case .start(let start):
+            let key = StartKey(installation: line.installation, attributesType: start.attributesType)
+            if !starts.insert(key).inserted { isInTurn = true }
+            let former = startTokens.updateValue(line.installation, forKey: start.token)
+            // The types of an installation may have one token.
+            holder = former == line.installation ? nil : former
         }
         if let holder {
             isInTurn = true

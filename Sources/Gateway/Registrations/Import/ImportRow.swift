@@ -45,6 +45,12 @@ struct ImportRow: RegistrationFields {
         case .activity:
             let laID = try RegistrationRules.laID(try required(try string("laId"), "laId"), field: spelling(of: "laId"))
             registration = .activity(try activity(laID, now: now, hasCertificate: businessIDs.contains))
+        case .start:
+            let type = try RegistrationRules.attributesType(
+                try required(try string("attributesType"), "attributesType"),
+                field: spelling(of: "attributesType"),
+            )
+            registration = .start(try startToken(type, hasCertificate: businessIDs.contains))
         }
         return ImportLine(account: account, installation: installation, registration: registration)
     }
@@ -59,6 +65,7 @@ struct ImportRow: RegistrationFields {
 enum ImportKind: String, CaseIterable {
     case device
     case activity
+    case start
 }
 
 /// A line that keeps all rules.
@@ -66,6 +73,15 @@ struct ImportLine: Sendable, Equatable {
     enum Registration: Sendable, Equatable {
         case device(DeviceRegistration)
         case activity(ActivityRegistration)
+        case start(StartTokenRegistration)
+
+        var kind: ImportKind {
+            switch self {
+            case .device: .device
+            case .activity: .activity
+            case .start: .start
+            }
+        }
     }
 
     var account: String

@@ -161,36 +161,43 @@ struct ImportStore {
 
     /// Of the function, in its order.
     private func parameters(of batch: ImportBatch, replaces: Bool) -> [PostgresParameter] {
-        let lines = batch.lines
-        let devices = lines.map { (line) -> DeviceRegistration? in
-            if case .device(let device) = line.registration { device } else { nil }
-        }
-        let activities = lines.map { (line) -> ActivityRegistration? in
-            if case .activity(let activity) = line.registration { activity } else { nil }
-        }
-        func either<Value>(
-            _ device: (DeviceRegistration) -> Value?,
-            _ activity: (ActivityRegistration) -> Value?,
+        let registrations = batch.lines.map(\.registration)
+        func each<Value>(
+            device: (DeviceRegistration) -> Value? = { _ in nil },
+            activity: (ActivityRegistration) -> Value? = { _ in nil },
+            start: (StartTokenRegistration) -> Value? = { _ in nil },
         ) -> [Value?] {
-            zip(devices, activities).map { $0.flatMap(device) ?? $1.flatMap(activity) }
+            registrations.map { registration in
+                switch registration {
+                case .device(let registration): device(registration)
+                case .activity(let registration): activity(registration)
+                case .start(let registration): start(registration)
+                }
+            }
         }
         return [
             .integer(sdkAppID),
-            .texts(devices.map { ($0 == nil ? ImportKind.activity : .device).rawValue }),
-            .texts(lines.map(\.account)),
-            .texts(lines.map(\.installation)),
-            .byteArrays(either({ $0.token.bytes }, { $0.token.bytes })),
-            .integers(either({ $0.businessID }, { $0.businessID })),
-            .texts(either({ $0.environment?.rawValue }, { $0.environment?.rawValue })),
-            .texts(devices.map { $0?.osVersion }),
-            .texts(either({ $0.appVersion }, { $0.appVersion })),
-            .texts(devices.map { $0?.language }),
-            .texts(devices.map { $0?.notificationPermission?.rawValue }),
-            .booleans(either({ $0.frequentPushesEnabled }, { $0.frequentPushesEnabled })),
-            .texts(activities.map { $0?.laID }),
-            .texts(activities.map { $0?.attributesType }),
-            .timestamps(activities.map { $0?.startedAt?.microseconds }),
-            .booleans(lines.map(\.isInTurn)),
+            .texts(registrations.map(\.kind.rawValue)),
+            .texts(batch.lines.map(\.account)),
+            .texts(batch.lines.map(\.installation)),
+            .byteArrays(each(device: \.token.bytes, activity: \.token.bytes, start: \.token.bytes)),
+            .integers(each(device: \.businessID, activity: \.businessID, start: \.businessID)),
+            .texts(
+                each(
+                    device: \.environment?.rawValue,
+                    activity: \.environment?.rawValue,
+                    start: \.environment?.rawValue,
+                )
+            ),
+            .texts(each(device: \.osVersion, start: \.osVersion)),
+            .texts(each(device: \.appVersion, activity: \.appVersion, start: \.appVersion)),
+            .texts(each(device: \.language)),
+            .texts(each(device: \.notificationPermission?.rawValue)),
+            .booleans(each(device: \.frequentPushesEnabled, activity: \.frequentPushesEnabled)),
+            .texts(each(activity: \.laID)),
+            .texts(each(activity: \.attributesType, start: \.attributesType)),
+            .timestamps(each(activity: \.startedAt?.microseconds)),
+            .booleans(batch.lines.map(\.isInTurn)),
             .boolean(replaces),
         ]
     }
