@@ -89,6 +89,7 @@ GRANT EXECUTE ON FUNCTION
     clear_start_token(bigint, text, text, text, bigint),
     runs_activity(bigint, text, text, text),
     await_update_tokens(bigint, text, text, bigint, boolean, text[], bytea, timestamptz),
+    undecided_start(bigint, text, bigint, text, interval),
     claim_starts(
         bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
     report_presence(bigint, text, text, boolean, integer),
@@ -162,7 +163,7 @@ GRANT SELECT (
 ) ON scheduled_message TO livepush_operator;
 GRANT SELECT (
     message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason,
-    lone_takeovers
+    lone_takeovers, starts
 ) ON pending TO livepush_operator;
 GRANT SELECT (
     kind, sdk_app_id, subject, business_id, environment, route, detail, host, first_seen, last_seen, count, fades_at,
@@ -171,7 +172,8 @@ GRANT SELECT (
 GRANT SELECT (sdk_app_id, message_id, msg_key, accepted_at, repeats) ON recent_request TO livepush_operator;
 GRANT SELECT (
     message_id, accepted_at, sdk_app_id, audience, activity, segments_all, segments_any, devices, unknown_devices,
-    replaces_older, started_at, listed, advanced_at, outcome, ended_by, finished_at
+    replaces_older, started_at, listed, advanced_at, outcome, ended_by, finished_at,
+    undecided_start
 ) ON fan_out TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, bundle_id, environment, channel_id, storage, created_at, known_since, last_timestamp

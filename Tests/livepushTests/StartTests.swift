@@ -40,8 +40,9 @@ extension EndToEndTests {
             laID: String = "order-7",
             members: String = members,
             state: String = #"{"step":0}"#,
+            through server: GatewayServer? = nil,
         ) throws {
-            try gateway.send {
+            try gateway.send(through: server) {
                 $0.laID = laID
                 $0.event = "start"
                 $0.contentState = state
@@ -288,6 +289,70 @@ extension EndToEndTests {
                 }
                 try gateway.expectSQL("SELECT count(*) FROM pending WHERE instance_id IS NOT NULL", "0")
                 #expect(try gateway.peer.exactly(1).map(\.event) == ["start"])
+            }
+        }
+
+        /// Makes the claim of a start take so long.
+        private func slowStarts(_ gateway: GatewayUnderTest, seconds: Double) throws {
+            try gateway.sql(
+                """
+                CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql
+                    AS $$ BEGIN PERFORM pg_sleep(\(seconds)); RETURN NEW; END $$;
+                CREATE TRIGGER slow BEFORE INSERT ON activity_start FOR EACH ROW EXECUTE FUNCTION slow();
+                """
+            )
+        }
+
+        @Test(
+            "C51: what another gateway takes before the start is claimed waits for it, and goes out with the token",
+            arguments: ["update", "end"]
+        )
+        func startNotClaimedYet(event: String) throws {
+            try run { gateway in
+                let first = try gateway.server
+                let other = try gateway.serve()
+                let (phone, _) = try registerStart(gateway)
+                try slowStarts(gateway, seconds: 2)
+                try start(gateway, through: first)
+                try gateway.send(through: other) {
+                    $0.laID = "order-7"
+                    $0.event = event
+                    $0.contentState = #"{"step":1}"#
+                }
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "start_undecided", within: 1)
+                let words = try gateway.sql("SELECT reason FROM undelivered WHERE account = 'alice'")
+                #expect(words.contains("a start of the same activity was accepted before it"), "\(words)")
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "update_token_awaited")
+                try gateway.register("alice", activity: "order-7", phone)
+                let pushes = try gateway.peer.exactly(2)
+                #expect(pushes.map(\.event) == ["start", event])
+                #expect(pushes[1].contentState == #"{"step":1}"#)
+                try gateway.expectDeliveries(
+                    "alice|phone-1|live_activity||accepted_by_apns|",
+                    "alice|phone-1|live_activity||accepted_by_apns|",
+                )
+                #expect(try gateway.sql("SELECT DISTINCT attempts FROM delivery") == "1")
+            }
+        }
+
+        @Test("A start that gets no further is not waited for for ever, and the reason is recorded")
+        func startNeverDecided() throws {
+            try run(flags: ["--start-expiration", "1", "--start-token-wait", "0.5"]) { gateway in
+                _ = try registerStart(gateway)
+                try gateway.sql(
+                    """
+                    INSERT INTO pending (message_id, accepted_at, sdk_app_id, due, deadline, content, starts)
+                    VALUES (nextval('message_id'), now(), \(GatewayUnderTest.sdkAppID), now() + interval '1 hour',
+                        now() + interval '1 day', '', 'order-7')
+                    """
+                )
+                try gateway.send { $0.laID = "order-7" }
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "start_undecided", within: 1)
+                #expect(try gateway.peer.exactly(1).map(\.pushType) == ["alert"])
+                try gateway.expectSQL(
+                    "SELECT outcome, route_reason, fallback FROM delivery WHERE event = 'update'",
+                    "accepted_by_apns|start_undecided|t"
+                )
             }
         }
 

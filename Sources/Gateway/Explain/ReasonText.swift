@@ -20,6 +20,8 @@ public enum ReasonText {
         "update_token_awaited":
             "the activity was started by a push and may still come up: it goes out when the phone registers the update token",
         "start_under_way": "another start of the activity may still come up on the phone",
+        "start_undecided":
+            "a start of the same activity was accepted before, and it is not decided yet which phones it goes to",
         "start_guarded": "the phone was sent as many starts as iOS takes in a while",
         "start_not_supported": "the phone's iOS knows no start by push, which came with 17.2",
         "start_expired": "the start was tried for as long as it makes sense",

@@ -42,7 +42,7 @@ extension DeliveryStore {
         let waits = questions.indices.filter { questions[$0].attributesType == nil }
         var unit: [PostgresStatement] = []
         if !claims.isEmpty { unit.append(claim(claims.map { questions[$0] }, rules)) }
-        if !waits.isEmpty { unit.append(wait(waits.map { questions[$0] })) }
+        if !waits.isEmpty { unit.append(wait(waits.map { questions[$0] }, rules)) }
         var results = try await run(unit)[...]
         if !claims.isEmpty, let result = results.popFirst() {
             for row in result.rows {
@@ -121,7 +121,7 @@ extension DeliveryStore {
         )
     }
 
-    private func wait(_ questions: [StartQuestion]) -> PostgresStatement {
+    private func wait(_ questions: [StartQuestion], _ rules: StartRules) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT asked.position, start.verdict, start.installation, start.token_fingerprint, start.until
@@ -133,14 +133,25 @@ extension DeliveryStore {
                 -- The order of keys, as everywhere: see the claim.
                 ORDER BY sdk_app_id, account, la_id
             ) AS asked
-            CROSS JOIN LATERAL await_update_tokens(
-                asked.sdk_app_id, asked.account, asked.la_id, asked.message_id, asked.is_end,
-                string_to_array(asked.excepted, '/') || ARRAY(
-                    SELECT other.installation FROM activity_start AS other
-                    WHERE other.sdk_app_id = asked.sdk_app_id AND other.account = asked.account
-                        AND other.la_id = asked.la_id
-                        AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
-                asked.alert, asked.deadline) AS start
+            -- First, by the snapshot of the whole statement: what is decided after it, the function below sees.
+            LEFT JOIN LATERAL undecided_start(
+                asked.sdk_app_id, asked.la_id, asked.message_id, asked.account,
+                $10::bigint * interval '1 microsecond') AS older ON true
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN older.is_given_up THEN 'given_up' ELSE 'undecided' END AS verdict, '' AS installation,
+                    '' AS token_fingerprint, clock_timestamp() AS until
+                WHERE older.message_id IS NOT NULL
+                UNION ALL
+                SELECT * FROM await_update_tokens(
+                    asked.sdk_app_id, asked.account, asked.la_id, asked.message_id, asked.is_end,
+                    string_to_array(asked.excepted, '/') || ARRAY(
+                        SELECT other.installation FROM activity_start AS other
+                        WHERE other.sdk_app_id = asked.sdk_app_id AND other.account = asked.account
+                            AND other.la_id = asked.la_id
+                            AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
+                    asked.alert, asked.deadline)
+                WHERE coalesce(older.is_given_up, true)
+            ) AS start
             """,
             [
                 .integers(questions.map(\.sdkAppID)),
@@ -152,6 +163,7 @@ extension DeliveryStore {
                 .byteArrays(questions.map { $0.alert?.encoded() }),
                 .timestamps(questions.map(\.deadline.microseconds)),
                 .texts(questions.map(\.joinedInstallations)),
+                .integer(rules.patience.microseconds),
             ],
         )
     }
