@@ -18,6 +18,10 @@ extension RecipientDelivery {
     /// How soon it is asked again; nearly always the start is decided by then.
     static let startUndecidedInterval = Duration.milliseconds(200)
 
+    /// Why a start is sent as it is: what it asks for in `input-push-token` or `input-push-channel` was left out, since the
+    /// phone's iOS is not known to take it. One that does not take the channel would start nothing.
+    static let inputPushLeftOut = "input_push_left_out"
+
     /// Why there is nothing to push to where no token is registered.
     static func nothingRegistered(for message: MessageUnderWay) -> String {
         message.order.activity?.content.event == .start ? "start_token_not_registered" : "activity_not_registered"
@@ -203,6 +207,10 @@ extension RecipientDelivery {
             settle(index, as: .refused)
             correctStart(of: start.installation)
             return nil
+        }
+        let wanted = (push.checkedContent?.converted ?? instruction.content).start
+        if let wanted, wanted.adapted(to: push.system) != wanted {
+            progress.targets[index].reason = RecipientDelivery.inputPushLeftOut
         }
         let (priority, reason) = ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: false)
         progress.targets[index].priorityReason = reason

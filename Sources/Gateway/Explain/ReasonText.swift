@@ -8,6 +8,9 @@ public enum ReasonText {
     private static let texts: [String: String] = [
         "activity_registered": "the phone has registered the activity",
         "start_token_registered": "the phone has registered a start token for the attributes type",
+        "input_push_left_out":
+            "the phone has registered a start token; the update token or channel that the start asks for is left out, since "
+            + "the phone's iOS is older than 18 or not known: register osVersion with the device or the start token",
         "no_activity_in_message": "the message instructs no Live Activity",
         "activity_not_registered": "no phone of the account has registered the activity, or it is over",
         "start_token_not_registered": "no phone of the account has registered a start token for the attributes type",
