@@ -58,8 +58,8 @@ $$;
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
 GRANT SELECT ON schema_migration, app, certificate, content_schema, application_code, api_token TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, registration_clear,
-    instance, pending, recent_request TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, start_guard,
+    registration_clear, instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery, revocation TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON scheduled_message TO livepush_gateway;
@@ -91,7 +91,8 @@ GRANT EXECUTE ON FUNCTION
     await_update_tokens(bigint, text, text, bigint, boolean, text[], bytea, timestamptz),
     undecided_start(bigint, text, bigint, text, interval),
     claim_starts(
-        bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
+        bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean,
+        bytea),
     report_presence(bigint, text, text, boolean, integer),
     move_installation(bigint, text, text),
     release_scheduled(bigint),
@@ -138,12 +139,14 @@ GRANT SELECT (
 ) ON live_activity TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, attributes_type, installation, business_id, environment, os_version, app_version, sequence,
-    registered_at, bad_days, last_bad_day, quarantined_at, recent_starts
+    registered_at, bad_days, last_bad_day, quarantined_at
 ) ON start_token TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, message_id, token_fingerprint, last_timestamp, sent_at, expires_at,
-    waits_until, registered_at, waiting_message, waiting_end, alert_message, alert_until
+    waits_until, registered_at, waiting_message, waiting_end, alert_message, alert_until,
+    attributes_type
 ) ON activity_start TO livepush_operator;
+GRANT SELECT (sdk_app_id, installation, recent_starts) ON start_guard TO livepush_operator;
 GRANT SELECT (sdk_app_id, installation, kind, la_id, sequence, cleared_at) ON registration_clear TO livepush_operator;
 GRANT SELECT (
     id, transferred_at, sdk_app_id, installation, from_account, to_account, reason, devices, activities, start_tokens

@@ -105,7 +105,8 @@ struct StartOrderTests {
                 Fixture.order(ActivityInstruction(laID: "order-7", content: content, defaultDismissal: .immediate))
             }
             _ = try await database.accept(orders)
-            #expect(try database.sql("SELECT coalesce(starts, '-') FROM pending ORDER BY message_id") == "order-7\n-\n-")
+            let starts = "SELECT coalesce(starts, '-') FROM pending ORDER BY message_id"
+            #expect(try database.sql(starts) == "order-7\n-\n-")
             try database.sql(
                 """
                 DELETE FROM pending;
@@ -117,7 +118,7 @@ struct StartOrderTests {
                 SELECT release_scheduled(10)
                 """
             )
-            #expect(try database.sql("SELECT coalesce(starts, '-') FROM pending ORDER BY message_id") == "order-7\n-")
+            #expect(try database.sql(starts) == "order-7\n-")
         }
     }
 
@@ -136,7 +137,7 @@ struct StartOrderTests {
                     mayHaveBeenSent: false,
                     excepted: [],
                 )
-                return try await database.store.starts([question], rules: .standard).flatMap { $0 }.map(\.verdict.rawValue)
+                return try await database.store.starts([question], rules: .standard)[0].map(\.verdict.rawValue)
             }
             #expect(try await verdicts() == ["undecided"])
             try database.sql(

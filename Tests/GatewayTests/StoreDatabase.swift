@@ -75,7 +75,7 @@ final class StoreDatabase {
     /// DELETE, not TRUNCATE: the tables are nearly empty and have many partitions.
     private static let emptying = """
         DELETE FROM certificate; DELETE FROM account; DELETE FROM device; DELETE FROM live_activity;
-        DELETE FROM start_token; DELETE FROM activity_start;
+        DELETE FROM start_token; DELETE FROM activity_start; DELETE FROM start_guard;
         DELETE FROM pending; DELETE FROM delivery; DELETE FROM message; DELETE FROM instance;
         DELETE FROM recent_request; DELETE FROM scheduled_message; DELETE FROM fan_out; DELETE FROM segment;
         DELETE FROM application_code; DELETE FROM api_token; DELETE FROM registration_transfer;

@@ -84,9 +84,9 @@ extension DeliveryStore {
                         AND device.installation = start.installation))
             FROM (
                 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[],
-                    $7::boolean[], $8::text[], $14::text[])
+                    $7::boolean[], $8::text[], $14::text[], $15::bytea[])
                     WITH ORDINALITY AS asked (sdk_app_id, account, la_id, attributes_type, message_id, deadline,
-                        may_have_been_sent, excepted, installations, position)
+                        may_have_been_sent, excepted, installations, alert, position)
                 -- The order of keys, as everywhere: see the claim.
                 ORDER BY sdk_app_id, account
             ) AS asked
@@ -99,7 +99,7 @@ extension DeliveryStore {
                         AND other.attributes_type = asked.attributes_type
                         AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
                 $9::bigint * interval '1 microsecond', $10::bigint * interval '1 microsecond', $11::bigint,
-                $12::bigint * interval '1 microsecond', $13::boolean) AS start
+                $12::bigint * interval '1 microsecond', $13::boolean, asked.alert) AS start
             """,
             [
                 .integers(questions.map(\.sdkAppID)),
@@ -117,6 +117,7 @@ extension DeliveryStore {
                 .integer(rules.guardWindow.microseconds),
                 .boolean(rules.delaysGuarded),
                 .texts(questions.map(\.joinedInstallations)),
+                .byteArrays(questions.map { $0.alert?.encoded() }),
             ],
         )
     }
@@ -329,7 +330,9 @@ extension DeliveryStore {
                     DELETE FROM activity_start AS start
                     USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
                         AS failed (sdk_app_id, account, la_id, installation, message_id)
-                    WHERE start.sdk_app_id = failed.sdk_app_id AND start.account = failed.account
+                    WHERE start.sdk_app_id = failed.sdk_app_id
+                        -- Empty: the account was logged out there meanwhile.
+                        AND start.account IN (failed.account, '')
                         AND start.la_id = failed.la_id AND start.installation = failed.installation
                         AND start.message_id = failed.message_id AND start.registered_at IS NULL
                     """,
