@@ -13,6 +13,7 @@ RETURN CASE reason
     WHEN 'mass_token_failure' THEN 'APNs knows hardly any of the app''s tokens in this environment (BadDeviceToken): bundle id, key or environment is wrong rather than the token'
     WHEN 'activity_push_refused' THEN 'the Live Activity push was refused for good; a notification follows'
     WHEN 'update_token_awaited' THEN 'its activity was started by a push and may still come up; goes out when the phone registers the update token'
+    WHEN 'start_undecided' THEN 'a start of the same activity was accepted before it, and is not worked on yet; goes on once that is'
     WHEN 'start_guarded' THEN 'the phone was sent as many starts as iOS takes in a while; this one waits for its turn'
     WHEN 'revoked' THEN 'its sender took the message back; nothing more of it is sent'
     WHEN 'revoked_push_under_way' THEN 'it replaces pushes of a message that was taken back, whose last ones are not answered yet'

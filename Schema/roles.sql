@@ -58,8 +58,8 @@ $$;
 -- The gateway ---------------------------------------------------------------------------------------------------------
 
 GRANT SELECT ON schema_migration, app, certificate, content_schema, application_code, api_token TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, registration_clear,
-    instance, pending, recent_request TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON account, device, live_activity, start_token, activity_start, start_guard,
+    registration_clear, instance, pending, recent_request TO livepush_gateway;
 GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery, revocation TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON scheduled_message TO livepush_gateway;
@@ -90,8 +90,10 @@ GRANT EXECUTE ON FUNCTION
     clear_start_token(bigint, text, text, text, bigint),
     runs_activity(bigint, text, text, text),
     await_update_tokens(bigint, text, text, bigint, boolean, text[], bytea, timestamptz),
+    undecided_start(bigint, text, bigint, text, interval),
     claim_starts(
-        bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean),
+        bigint, text, text, text, bigint, timestamptz, boolean, text[], interval, interval, bigint, interval, boolean,
+        bytea),
     report_presence(bigint, text, text, boolean, integer),
     move_installation(bigint, text, text),
     release_scheduled(bigint),
@@ -140,12 +142,14 @@ GRANT SELECT (
 ) ON live_activity TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, attributes_type, installation, business_id, environment, os_version, app_version, sequence,
-    registered_at, bad_days, last_bad_day, quarantined_at, recent_starts
+    registered_at, bad_days, last_bad_day, quarantined_at
 ) ON start_token TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, message_id, token_fingerprint, last_timestamp, sent_at, expires_at,
-    waits_until, registered_at, waiting_message, waiting_end, alert_message, alert_until
+    waits_until, registered_at, waiting_message, waiting_end, alert_message, alert_until,
+    attributes_type
 ) ON activity_start TO livepush_operator;
+GRANT SELECT (sdk_app_id, installation, recent_starts) ON start_guard TO livepush_operator;
 GRANT SELECT (sdk_app_id, installation, kind, la_id, sequence, cleared_at) ON registration_clear TO livepush_operator;
 GRANT SELECT (
     id, transferred_at, sdk_app_id, installation, from_account, to_account, reason, devices, activities, start_tokens
@@ -165,7 +169,7 @@ GRANT SELECT (
 ) ON scheduled_message TO livepush_operator;
 GRANT SELECT (
     message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason,
-    lone_takeovers
+    lone_takeovers, starts
 ) ON pending TO livepush_operator;
 GRANT SELECT (
     kind, sdk_app_id, subject, business_id, environment, route, detail, host, first_seen, last_seen, count, fades_at,
@@ -174,7 +178,8 @@ GRANT SELECT (
 GRANT SELECT (sdk_app_id, message_id, msg_key, accepted_at, repeats) ON recent_request TO livepush_operator;
 GRANT SELECT (
     message_id, accepted_at, sdk_app_id, audience, activity, segments_all, segments_any, devices, unknown_devices,
-    replaces_older, started_at, listed, advanced_at, outcome, ended_by, finished_at
+    replaces_older, started_at, listed, advanced_at, outcome, ended_by, finished_at,
+    undecided_start
 ) ON fan_out TO livepush_operator;
 GRANT SELECT (
     sdk_app_id, bundle_id, environment, channel_id, storage, created_at, known_since, last_timestamp

@@ -221,7 +221,7 @@ struct FanOutStoreTests {
             let store = FanOutStore(pool: database.pool)
             func newer(to activity: String? = "order-7", of app: Int64 = StoreDatabase.sdkAppID) async throws -> Int64?
             {
-                try await store.standing(of: receipts[0].id, to: activity, in: app).newer
+                try await store.standing(of: receipts[0].id, to: activity, after: nil, patience: .zero, in: app).newer
             }
             for (receipt, order) in zip(receipts, orders).dropFirst(2) {
                 try await store.begin(receipt, order, owner: 5)
@@ -239,7 +239,13 @@ struct FanOutStoreTests {
                 """
             )
             for (number, receipt) in receipts.enumerated() {
-                let standing = try await store.standing(of: receipt.id, to: nil, in: StoreDatabase.sdkAppID)
+                let standing = try await store.standing(
+                    of: receipt.id,
+                    to: nil,
+                    after: nil,
+                    patience: .zero,
+                    in: StoreDatabase.sdkAppID,
+                )
                 #expect(standing.isRevoked == (number == 1))
             }
             try database.sql("DELETE FROM revocation")

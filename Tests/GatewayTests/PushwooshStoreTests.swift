@@ -80,8 +80,8 @@ struct PushwooshStoreTests {
             #expect(try claimed("Ride", 2) == "HW-1 01 claimed,HW-2 02 claimed")
             #expect(
                 try database.sql(
-                    "SELECT string_agg(cardinality(recent_starts)::text, ',' ORDER BY installation, attributes_type) FROM start_token"
-                ) == "2,1,1"
+                    "SELECT string_agg(cardinality(recent_starts)::text, ',' ORDER BY installation) FROM start_guard"
+                ) == "2,2"
             )
         }
     }

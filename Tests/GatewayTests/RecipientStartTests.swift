@@ -127,6 +127,34 @@ struct RecipientStartTests {
         )
     }
 
+    @Test("C51: waits where an older start is not decided, whatever else is found, and asks everything once more")
+    func undecided() throws {
+        var script = try script(update())
+        _ = script.start()
+        #expect(script.found([try Fixture.activity()]) == ["push activity to phone-1 by 1 in production"])
+        #expect(script.answered(0, .accepted, at: 1) == ["ask for starts"])
+        let starts = [try found(.undecided, ""), try found(.underWay, "phone-2", until: 600)]
+        #expect(script.found(starts: starts, at: 1) == ["wait until 1200 ms: start_undecided"])
+        #expect(try script.resumed())
+        #expect(script.start(at: 2) == ["claim"])
+        #expect(script.found([try Fixture.activity()], at: 2) == ["ask for starts"])
+        #expect(
+            script.found(starts: [], at: 2) == ["live_activity to phone-1: accepted_by_apns, activity_registered"]
+        )
+    }
+
+    @Test("an older start that is never decided is not waited for for ever, and the notification says so")
+    func givenUp() throws {
+        var script = try script(update())
+        _ = script.start()
+        _ = script.found([])
+        #expect(script.found(starts: [try found(.givenUp, "")]) == ["look up devices"])
+        _ = script.found(devices: [try Fixture.device()])
+        #expect(
+            script.answered(0, .accepted) == ["notification to phone-1 as fallback: accepted_by_apns, start_undecided"]
+        )
+    }
+
     @Test("a wait that is over becomes a notification")
     func waitOver() throws {
         var script = try script(update())

@@ -70,6 +70,45 @@ extension EndToEndTests {
             try gateway.phone(account, "PUT", "/v1/activities/order-1", body)
         }
 
+        @Test(
+            "Of two types, an activity that a push started is of that which was started, though its phone does not say so"
+        )
+        func typeOfStart() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
+            try importing("var step: Int", into: gateway)
+            let other = """
+                import ActivityKit
+                struct OtherAttributes: ActivityAttributes {
+                    struct ContentState: Codable, Hashable { var goals: String }
+                }
+                """
+            _ = try ChildProcess.run("tee", ["\(gateway.folder)/Other.swift"], input: other)
+            let imported = try gateway.livepush(["schema", "import", "\(gateway.folder)/Other.swift"] + app)
+            #expect(imported.status == 0, "\(imported.errors)")
+            #expect(try gateway.livepush(["app", "set", "--extensions", "on"] + app).status == 0)
+            try gateway.serve()
+            let phone = try gateway.register(laID: nil)
+            let token = #"{"token":"\#(TestPhone.token(bytes: 64))","businessId":1,"installation":"phone-1"}"#
+            try gateway.phone("alice", "PUT", "/v1/start-tokens/RideAttributes", token)
+            try gateway.send {
+                $0.event = "start"
+                $0.contentState = #"{"step":1}"#
+                $0.activityMembers =
+                    #""AttributesType":"RideAttributes","Attributes":{"number":7},"Alert":{"title":"T","body":"B"}"#
+            }
+            #expect(try gateway.peer.exactly(1)[0].event == "start")
+            try gateway.register("alice", activity: "order-1", phone)
+            for state in [#"{"step":"1"}"#, #"{"goals":"1"}"#] {
+                let answer = try gateway.post(TestMessage { $0.contentState = state })
+                #expect(answer["ErrorCode"]?.integer == 90043, "\(state): \(answer.text)")
+                #expect(answer["ErrorInfo"]?.string?.hasPrefix("\(Self.activity)ContentState.step: ") == true)
+            }
+            try gateway.send { $0.contentState = #"{"step":2}"# }
+            #expect(try gateway.peer.exactly(2)[1].contentState == #"{"step":2}"#)
+        }
+
         /// Posts states of which each is refused with the member's path, and nothing of it is stored.
         private func expectRefusals(
             _ states: [(state: String, path: String, words: String)],

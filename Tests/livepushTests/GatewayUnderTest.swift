@@ -22,7 +22,7 @@ final class GatewayUnderTest {
     private let serveDatabase: String
     private var servers: [GatewayServer] = []
     private var userSigs: [String: String] = [:]
-    private var server: GatewayServer { get throws { try #require(servers.last) } }
+    var server: GatewayServer { get throws { try #require(servers.last) } }
     /// Where requests go.
     var port: Int { get throws { try server.port } }
 

@@ -180,6 +180,63 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "C51: an update or end straight after the start to a segment of 1,200 waits for all of it, and reaches all",
+            arguments: ["update", "end"]
+        )
+        func straightAfterStart(event: String) throws {
+            try run { bench in
+                let gateway = bench.gateway
+                try gateway.sql(
+                    """
+                    INSERT INTO start_token (sdk_app_id, account, attributes_type, installation, token, business_id,
+                        environment)
+                    SELECT \(Self.app), 'user-' || number, 'Order', 'phone-' || number,
+                        sha256(convert_to('start ' || number, 'UTF8')), 1, 'sandbox'
+                    FROM generate_series(1, 1200) AS number;
+                    INSERT INTO segment (sdk_app_id, name, account)
+                    SELECT \(Self.app), 'F', 'user-' || number FROM generate_series(1, 1200) AS number
+                    """
+                )
+                try bench.send("startLiveActivity", Self.start(#""filter":"F""#))
+                try bench.send("updateLiveActivity", Self.update(event, 1))
+                let awaiting = """
+                    SELECT count(*) FROM pending JOIN message ON id = message_id
+                    WHERE account IS NOT NULL AND event = '\(event)' AND reason = 'update_token_awaited'
+                    """
+                try gateway.expectSQL(awaiting, "1200", within: 30)
+                #expect(
+                    try gateway.sql(
+                        "SELECT audience, state, listed FROM fan_outs ORDER BY message_id"
+                    ) == "segments|listed|1200\nactivity|listed|1200"
+                )
+                #expect(try gateway.peer.exactly(1200).allSatisfy { $0.event == "start" })
+            }
+        }
+
+        @Test("An update does not wait for a start that gets no further, and says so")
+        func startNeverDecided() throws {
+            let gateway = try GatewayUnderTest()
+            defer { gateway.end() }
+            let bench = try Bench(gateway)
+            try gateway.serve(["--start-expiration", "1", "--start-token-wait", "0.5"])
+            try gateway.register("alice", laID: "order-7")
+            let start = try gateway.sql(
+                """
+                INSERT INTO pending (message_id, accepted_at, sdk_app_id, due, deadline, content, starts)
+                VALUES (nextval('message_id'), now(), \(Self.app), now() + interval '1 hour', now() + interval '1 day',
+                    '{}', 'order-7') RETURNING message_id
+                """
+            )
+            try bench.send("updateLiveActivity", Self.update("update", 1))
+            try gateway.expectSQL("SELECT reason FROM pending WHERE starts IS NULL", "start_undecided", within: 1)
+            _ = try gateway.peer.exactly(1)
+            try gateway.expectSQL(
+                "SELECT outcome, undecided_start = \(start.prefix { $0.isNumber }) FROM fan_out",
+                "listed|t"
+            )
+        }
+
         @Test("C91: a dead token with a text becomes a notification")
         func fallback() throws {
             try run { bench in

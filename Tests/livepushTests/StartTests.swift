@@ -7,6 +7,7 @@ extension EndToEndTests {
     @Suite
     struct StartTests {
         private static let alert = #""Alert":{"title":"Order 7","body":"is being prepared"}"#
+        private static let reason = "SELECT reason FROM pending WHERE account = 'alice'"
         private static let members = #""AttributesType":"Order","Attributes":{"number":"A7"},"# + alert
 
         /// Runs a test with an app that may start activities.
@@ -40,8 +41,9 @@ extension EndToEndTests {
             laID: String = "order-7",
             members: String = members,
             state: String = #"{"step":0}"#,
+            through server: GatewayServer? = nil,
         ) throws {
-            try gateway.send {
+            try gateway.send(through: server) {
                 $0.laID = laID
                 $0.event = "start"
                 $0.contentState = state
@@ -118,6 +120,10 @@ extension EndToEndTests {
                 let pushes = try gateway.peer.exactly(2)
                 #expect((pushes[0].aps?["input-push-channel"]?.string == "dHN0LXNyY2gtY2hubA==") == isSent)
                 #expect((pushes[1].aps?["input-push-token"]?.integer == 1) == isSent)
+                try gateway.expectSQL(
+                    "SELECT DISTINCT outcome, route_reason FROM delivery",
+                    "accepted_by_apns|\(isSent ? "start_token_registered" : "input_push_left_out")"
+                )
                 #expect(pushes.allSatisfy { $0.aps?["attributes-type"]?.string == "Order" })
             }
         }
@@ -194,7 +200,7 @@ extension EndToEndTests {
                     #expect(pushes[0][header] == pushes[1][header])
                 }
                 #expect(pushes[0].timestamp == pushes[1].timestamp)
-                #expect(try gateway.sql("SELECT cardinality(recent_starts) FROM start_token") == "1")
+                #expect(try gateway.sql("SELECT cardinality(recent_starts) FROM start_guard") == "1")
             }
         }
 
@@ -288,6 +294,70 @@ extension EndToEndTests {
                 }
                 try gateway.expectSQL("SELECT count(*) FROM pending WHERE instance_id IS NOT NULL", "0")
                 #expect(try gateway.peer.exactly(1).map(\.event) == ["start"])
+            }
+        }
+
+        /// Makes the claim of a start take so long.
+        private func slowStarts(_ gateway: GatewayUnderTest, seconds: Double) throws {
+            try gateway.sql(
+                """
+                CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql
+                    AS $$ BEGIN PERFORM pg_sleep(\(seconds)); RETURN NEW; END $$;
+                CREATE TRIGGER slow BEFORE INSERT ON activity_start FOR EACH ROW EXECUTE FUNCTION slow();
+                """
+            )
+        }
+
+        @Test(
+            "C51: what another gateway takes before the start is claimed waits for it, and goes out with the token",
+            arguments: ["update", "end"]
+        )
+        func startNotClaimedYet(event: String) throws {
+            try run { gateway in
+                let first = try gateway.server
+                let other = try gateway.serve()
+                let (phone, _) = try registerStart(gateway)
+                try slowStarts(gateway, seconds: 2)
+                try start(gateway, through: first)
+                try gateway.send(through: other) {
+                    $0.laID = "order-7"
+                    $0.event = event
+                    $0.contentState = #"{"step":1}"#
+                }
+                try gateway.expectSQL(Self.reason, "start_undecided", within: 1)
+                let words = try gateway.sql("SELECT reason FROM undelivered WHERE account = 'alice'")
+                #expect(words.contains("a start of the same activity was accepted before it"), "\(words)")
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "update_token_awaited")
+                try gateway.register("alice", activity: "order-7", phone)
+                let pushes = try gateway.peer.exactly(2)
+                #expect(pushes.map(\.event) == ["start", event])
+                #expect(pushes[1].contentState == #"{"step":1}"#)
+                try gateway.expectDeliveries(
+                    "alice|phone-1|live_activity||accepted_by_apns|",
+                    "alice|phone-1|live_activity||accepted_by_apns|",
+                )
+                #expect(try gateway.sql("SELECT DISTINCT attempts FROM delivery") == "1")
+            }
+        }
+
+        @Test("A start that gets no further is not waited for for ever, and the reason is recorded")
+        func startNeverDecided() throws {
+            try run(flags: ["--start-expiration", "1", "--start-token-wait", "0.5"]) { gateway in
+                _ = try registerStart(gateway)
+                try gateway.sql(
+                    """
+                    INSERT INTO pending (message_id, accepted_at, sdk_app_id, due, deadline, content, starts)
+                    VALUES (nextval('message_id'), now(), \(GatewayUnderTest.sdkAppID), now() + interval '1 hour',
+                        now() + interval '1 day', '', 'order-7')
+                    """
+                )
+                try gateway.send { $0.laID = "order-7" }
+                try gateway.expectSQL(Self.reason, "start_undecided", within: 1)
+                #expect(try gateway.peer.exactly(1).map(\.pushType) == ["alert"])
+                try gateway.expectSQL(
+                    "SELECT outcome, route_reason, fallback FROM delivery WHERE event = 'update'",
+                    "accepted_by_apns|start_undecided|t"
+                )
             }
         }
 
@@ -391,11 +461,156 @@ extension EndToEndTests {
                 try gateway.expectSQL("SELECT count(*) FROM pending WHERE reason = 'update_token_awaited'", "1")
                 try gateway.phone("alice", "DELETE", "/v1/devices/phone-1")
                 try gateway.expectSQL("SELECT count(*) FROM pending", "0")
-                #expect(try gateway.sql("SELECT count(*) FROM activity_start") == "0")
+                #expect(try gateway.sql("SELECT account, waiting_message, alert FROM activity_start") == "||")
                 #expect(
                     try gateway.sql("SELECT outcome, route_reason FROM delivery WHERE event = 'update' ORDER BY 1")
                         == "expired|update_token_not_registered\nnothing_to_send|no_device"
                 )
+            }
+        }
+
+        /// How a phone may change between two starts.
+        enum Change: CaseIterable {
+            case logOutAndIn
+            case startToken
+            case account
+        }
+
+        /// - Returns: whose the phone is then.
+        private func make(_ change: Change, _ gateway: GatewayUnderTest) throws -> (account: String, phone: TestPhone) {
+            switch change {
+            case .logOutAndIn:
+                try gateway.phone("alice", "DELETE", "/v1/devices/phone-1")
+                return ("alice", try registerStart(gateway).phone)
+            case .startToken:
+                try gateway.phone("alice", "DELETE", "/v1/start-tokens/Order?installation=phone-1")
+                return ("alice", try registerStart(gateway).phone)
+            case .account:
+                return ("bob", try registerStart(gateway, "bob").phone)
+            }
+        }
+
+        private func start(_ gateway: GatewayUnderTest, laID: String, of account: String) throws {
+            try gateway.send {
+                $0.recipients = [account]
+                $0.laID = laID
+                $0.event = "start"
+                $0.contentState = #"{"step":1}"#
+                $0.activityMembers = Self.members
+            }
+        }
+
+        @Test(
+            "C51: no second start while the first may come up, whatever is registered anew on the phone",
+            arguments: Change.allCases
+        )
+        func startRemembered(change: Change) throws {
+            try run { gateway in
+                _ = try registerStart(gateway)
+                try start(gateway)
+                _ = try gateway.peer.exactly(1)
+                let (account, phone) = try make(change, gateway)
+                try start(gateway, laID: "order-7", of: account)
+                try gateway.expectSQL(
+                    "SELECT reason FROM pending WHERE account = '\(account)'",
+                    "update_token_awaited"
+                )
+                try gateway.register(account, activity: "order-7", phone)
+                let pushes = try gateway.peer.exactly(2)
+                #expect(pushes.map(\.event) == ["start", "update"])
+                #expect(pushes[1].contentState == #"{"step":1}"#)
+                #expect(pushes[1].timestamp ?? 0 > pushes[0].timestamp ?? 0)
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+            }
+        }
+
+        @Test("An activity that came up for another account is not taken for one that may come up")
+        func cameUpForAnother() throws {
+            try run { gateway in
+                _ = try registerStart(gateway)
+                try start(gateway)
+                let first = try gateway.peer.exactly(1)[0]
+                let (phone, _) = try registerStart(gateway, "bob")
+                try gateway.register("bob", activity: "order-7", phone)
+                #expect(try gateway.sql("SELECT count(*) FROM activity_start") == "0")
+                #expect(
+                    try gateway.sql("SELECT last_timestamp, attributes_type FROM live_activity")
+                        == "\(first.timestamp ?? 0)|Order"
+                )
+                try gateway.send {
+                    $0.recipients = ["bob"]
+                    $0.laID = "order-7"
+                    $0.event = "end"
+                }
+                try gateway.expectSQL("SELECT count(*) FROM live_activity WHERE ended_at IS NOT NULL", "1")
+                try start(gateway, laID: "order-7", of: "bob")
+                #expect(try gateway.peer.exactly(3).map(\.event) == ["start", "end", "start"])
+            }
+        }
+
+        @Test("C70: the guard counts on, whatever is registered anew on the phone", arguments: Change.allCases)
+        func guardRemembers(change: Change) throws {
+            try run(flags: ["--start-guard-limit", "2"]) { gateway in
+                _ = try registerStart(gateway)
+                try start(gateway, laID: "order-1", of: "alice")
+                try start(gateway, laID: "order-2", of: "alice")
+                _ = try gateway.peer.exactly(2)
+                let (account, _) = try make(change, gateway)
+                try start(gateway, laID: "order-3", of: account)
+                #expect(try gateway.peer.exactly(3)[2].pushType == "alert")
+                try gateway.expectSQL(
+                    "SELECT outcome, route_reason FROM delivery WHERE la_id = 'order-3' ORDER BY fallback",
+                    "refused|start_guarded\naccepted_by_apns|start_guarded"
+                )
+            }
+        }
+
+        @Test("Of an erased account nothing is left, but that its phone was sent a start")
+        func erased() throws {
+            try run { gateway in
+                _ = try registerStart(gateway)
+                try start(gateway)
+                _ = try gateway.peer.exactly(1)
+                try gateway.phone("alice", "DELETE", "/v1/devices/phone-1")
+                let rows = "SELECT account, alert IS NULL, waiting_message IS NULL FROM activity_start"
+                #expect(try gateway.sql(rows) == "|t|t")
+                let columns = "SELECT count(*) FROM start_guard AS row WHERE row::text LIKE '%alice%'"
+                #expect(try gateway.sql(columns) == "0")
+            }
+        }
+
+        @Test("The alert of a second start that is superseded while it waits goes out with the newest state")
+        func waitingAlertOfStart() throws {
+            try run { gateway in
+                let (phone, _) = try registerStart(gateway)
+                try start(gateway)
+                _ = try gateway.peer.exactly(1)
+                let again = Self.members.replacing("Order 7", with: "AGAIN")
+                try start(gateway, members: again, state: #"{"step":1}"#)
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "update_token_awaited")
+                try update(gateway, 2)
+                try gateway.expectSQL("SELECT count(*) FROM delivery WHERE outcome = 'superseded'", "1")
+                try gateway.register("alice", activity: "order-7", phone)
+                let push = try gateway.peer.exactly(2)[1]
+                #expect(push.event == "update")
+                #expect(push.contentState == #"{"step":2}"#)
+                #expect(push.aps?["alert"]?["title"]?.string == "AGAIN")
+            }
+        }
+
+        @Test("The alert of a second start that goes out itself is its own, once")
+        func alertOfSecondStart() throws {
+            try run { gateway in
+                let (phone, _) = try registerStart(gateway)
+                try start(gateway)
+                _ = try gateway.peer.exactly(1)
+                let again = Self.members.replacing("Order 7", with: "AGAIN")
+                try start(gateway, members: again, state: #"{"step":1}"#)
+                try gateway.expectSQL("SELECT reason FROM pending WHERE account = 'alice'", "update_token_awaited")
+                try gateway.register("alice", activity: "order-7", phone)
+                #expect(try gateway.peer.exactly(2)[1].aps?["alert"]?["title"]?.string == "AGAIN")
+                try update(gateway, 2)
+                #expect(try gateway.peer.exactly(3)[2].aps?["alert"] == nil)
             }
         }
 

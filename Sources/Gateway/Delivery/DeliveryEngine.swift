@@ -18,7 +18,7 @@ final class DeliveryEngine {
     private let directory: ApplicationDirectory
     private let retrySchedule: RetrySchedule
     private let pacing: ActivityPacing
-    private let startRules: StartRules
+    let startRules: StartRules
     /// Recipients that the lane holds in memory at most.
     let recipientsInMemory: Int
     private let counters: DeliveryCounters

@@ -20,6 +20,10 @@ struct FoundStart: Sendable, Equatable {
         case expired
         /// APNs did not know its token on three days.
         case quarantined
+        /// A start that was accepted before is not decided yet, so that nobody knows on which phones it comes up.
+        case undecided
+        /// So it was for too long to be waited for any more.
+        case givenUp = "given_up"
     }
 
     /// What a start that was claimed goes out with.

@@ -12,6 +12,16 @@ extension RecipientDelivery {
     /// Why a start is not sent: the phone's iOS knows none by push.
     static let startNotSupported = "start_not_supported"
 
+    /// Why a message waits, or a notification takes its place: a start of the activity was accepted before it, and it is
+    /// not decided which phones that goes to.
+    static let startUndecided = "start_undecided"
+    /// How soon it is asked again; nearly always the start is decided by then.
+    static let startUndecidedInterval = Duration.milliseconds(200)
+
+    /// Why a start is sent as it is: what it asks for in `input-push-token` or `input-push-channel` was left out, since the
+    /// phone's iOS is not known to take it. One that does not take the channel would start nothing.
+    static let inputPushLeftOut = "input_push_left_out"
+
     /// Why there is nothing to push to where no token is registered.
     static func nothingRegistered(for message: MessageUnderWay) -> String {
         message.order.activity?.content.event == .start ? "start_token_not_registered" : "activity_not_registered"
@@ -57,8 +67,11 @@ extension RecipientDelivery {
         schedule: RetrySchedule,
         at now: UnixTime,
     ) -> Action {
+        if found.contains(where: { $0.verdict == .undecided }) {
+            return waitForStart(of: message, at: now)
+        }
         var attempts: [PushAttempt] = []
-        for start in found where start.verdict != .quarantined {
+        for start in found where start.verdict != .quarantined && start.verdict != .givenUp {
             guard start.verdict != .cameUp else {
                 claimsAgain = true
                 continue
@@ -81,14 +94,31 @@ extension RecipientDelivery {
                 }
                 progress.targets[index].state = .waiting(until: until, reason: RecipientDelivery.startGuarded)
             case .expired: settle(index, as: .expired, reason: "start_expired")
-            case .cameUp, .quarantined: break
+            case .cameUp, .quarantined, .undecided, .givenUp: break
             }
         }
         endWaits(except: found.map(\.installation), at: now)
         if found.contains(where: { $0.verdict == .quarantined }), missing == nil {
             missing = "start_token_quarantined"
         }
+        if found.contains(where: { $0.verdict == .givenUp }), missing == nil {
+            missing = RecipientDelivery.startUndecided
+        }
         return attempts.isEmpty ? resolve(of: message, at: now) : .push(attempts)
+    }
+
+    /// Everything of the recipient is asked once more, in whatever process: also what waits for another reason.
+    private mutating func waitForStart(of message: MessageUnderWay, at now: UnixTime) -> Action {
+        .settle(
+            Settlement(
+                next: .waiting(
+                    until: min(now + RecipientDelivery.startUndecidedInterval, message.deadline),
+                    reason: RecipientDelivery.startUndecided,
+                    progress: progress,
+                ),
+                corrections: takeCorrections(),
+            )
+        )
     }
 
     /// Settles what waited for phones of which nothing is coming up any more.
@@ -177,6 +207,10 @@ extension RecipientDelivery {
             settle(index, as: .refused)
             correctStart(of: start.installation)
             return nil
+        }
+        let wanted = (push.checkedContent?.converted ?? instruction.content).start
+        if let wanted, wanted.adapted(to: push.system) != wanted {
+            progress.targets[index].reason = RecipientDelivery.inputPushLeftOut
         }
         let (priority, reason) = ActivityPriority(instruction, for: message.application).choose(isBudgetSpent: false)
         progress.targets[index].priorityReason = reason

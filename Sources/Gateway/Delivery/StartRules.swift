@@ -14,6 +14,9 @@ public struct StartRules: Sendable, Equatable {
     /// Whether a start over the limit waits for its turn; otherwise a notification takes its place.
     public var delaysGuarded: Bool
 
+    /// How long a start that gets no further holds up what was accepted after it for the same activity.
+    public var patience: Duration { lifetime + tokenWait }
+
     /// Five minutes each; eight starts in ten minutes, and notifications in place of more.
     public static let standard = StartRules(
         lifetime: .seconds(300),

@@ -11,6 +11,8 @@ final class ExplainedRecipient {
     private var pauses: [Int: UnixTime] = [:]
     private var verdicts: [String: RecipientExplanation.ContentVerdict] = [:]
     private var withoutTarget: DeliveryRecord?
+    /// When it is asked again whether an older start is decided; nil: it is.
+    private var undecidedUntil: UnixTime?
 
     /// - Parameter installations: the only ones that get the message; nil: all.
     init(_ account: String, _ installations: [String]?, _ message: MessageTask) {
@@ -46,7 +48,9 @@ final class ExplainedRecipient {
                 case .finished(let records):
                     withoutTarget = records.first { $0.target == nil }
                     return nil
-                case .waiting: return nil
+                case .waiting(let until, let reason, _):
+                    if reason == RecipientDelivery.startUndecided { undecidedUntil = until }
+                    return nil
                 case .fallingBack: action = task.delivery.start(of: task.message.underWay, at: now)
                 }
             }
@@ -154,6 +158,16 @@ final class ExplainedRecipient {
                     route: record.route.rawValue,
                     outcome: record.outcome.rawValue,
                     reason: record.routeReason,
+                )
+            )
+        }
+        if let undecidedUntil {
+            targets.append(
+                RecipientExplanation.Target(
+                    route: DeliveryRecord.Route.liveActivity.rawValue,
+                    outcome: "waiting",
+                    reason: RecipientDelivery.startUndecided,
+                    waitsUntil: undecidedUntil,
                 )
             )
         }

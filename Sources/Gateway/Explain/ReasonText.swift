@@ -8,6 +8,9 @@ public enum ReasonText {
     private static let texts: [String: String] = [
         "activity_registered": "the phone has registered the activity",
         "start_token_registered": "the phone has registered a start token for the attributes type",
+        "input_push_left_out":
+            "the phone has registered a start token; the update token or channel that the start asks for is left out, since "
+            + "the phone's iOS is older than 18 or not known: register osVersion with the device or the start token",
         "no_activity_in_message": "the message instructs no Live Activity",
         "activity_not_registered": "no phone of the account has registered the activity, or it is over",
         "start_token_not_registered": "no phone of the account has registered a start token for the attributes type",
@@ -20,6 +23,8 @@ public enum ReasonText {
         "update_token_awaited":
             "the activity was started by a push and may still come up: it goes out when the phone registers the update token",
         "start_under_way": "another start of the activity may still come up on the phone",
+        "start_undecided":
+            "a start of the same activity was accepted before, and it is not decided yet which phones it goes to",
         "start_guarded": "the phone was sent as many starts as iOS takes in a while",
         "start_not_supported": "the phone's iOS knows no start by push, which came with 17.2",
         "start_expired": "the start was tried for as long as it makes sense",

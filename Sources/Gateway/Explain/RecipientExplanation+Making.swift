@@ -45,7 +45,10 @@ extension RecipientExplanation {
 
     private static func result(of targets: [Target]) -> Result {
         if targets.contains(where: { $0.push != nil }) { return .push }
-        let comes = [RecipientDelivery.updateTokenAwaited, RecipientDelivery.startGuarded, RecipientDelivery.paced]
+        let comes = [
+            RecipientDelivery.updateTokenAwaited, RecipientDelivery.startUndecided, RecipientDelivery.startGuarded,
+            RecipientDelivery.paced,
+        ]
         return targets.contains { $0.outcome == "waiting" && comes.contains($0.reason) } ? .later : .nothing
     }
 

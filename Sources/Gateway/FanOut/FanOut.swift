@@ -10,6 +10,8 @@ final class FanOut {
     var cursor: FanOutCursor
     /// Whether some of the chunk after the cursor may have been worked on before.
     var isResumed: Bool
+    /// An older start that it was written down not to wait for.
+    var undecidedStart: Int64?
     /// Of how many recipients it takes up the room.
     var places = 0
     /// Set when no recipient of the chunk is left in memory.

@@ -90,7 +90,7 @@ extension FanOutStore {
             UNION
             (SELECT DISTINCT account FROM activity_start
             WHERE sdk_app_id = $1::bigint AND la_id = $4::text AND account > $2::text
-                AND registered_at IS NULL AND waits_until > clock_timestamp()
+                AND registered_at IS NULL AND waits_until > clock_timestamp() AND account <> ''
             ORDER BY account LIMIT $3::bigint)
         ) AS running ORDER BY account LIMIT $3::bigint
         """

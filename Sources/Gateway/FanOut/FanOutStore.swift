@@ -72,14 +72,23 @@ final class FanOutStore {
         var isRevoked: Bool
         /// The newest message that takes its place, of those that are begun.
         var newer: Int64?
+        /// A start of its activity that was accepted before and is not decided yet.
+        var undecidedStart: Int64?
+        /// Whether that got no further for so long that it is not waited for.
+        var isGivenUp = false
     }
 
     /// How a message stands.
     ///
-    /// - Parameter activity: to whose audience a newer message may take its place; nil: none does.
+    /// - Parameters:
+    ///   - activity: to whose audience a newer message may take its place; nil: none does.
+    ///   - started: the activity whose older starts come before it; nil: none does.
+    ///   - patience: how long one of those that gets no further is waited for.
     func standing(
         of message: Int64,
         to activity: String?,
+        after started: String?,
+        patience: Duration,
         in sdkAppID: Int64,
     ) async throws(PostgresError) -> Standing {
         let result = try await pool.run(
@@ -87,14 +96,38 @@ final class FanOutStore {
                 """
                 SELECT EXISTS (SELECT FROM revocation WHERE message_id = $3::bigint), (
                     SELECT max(message_id) FROM fan_out
-                    WHERE sdk_app_id = $1::bigint AND activity = $2::text AND message_id > $3::bigint AND replaces_older)
+                    WHERE sdk_app_id = $1::bigint AND activity = $2::text AND message_id > $3::bigint AND replaces_older),
+                    older.message_id, coalesce(older.is_given_up, false)
+                FROM (SELECT) AS message
+                LEFT JOIN LATERAL undecided_start(
+                    $1::bigint, $4::text, $3::bigint, NULL, $5::bigint * interval '1 microsecond') AS older ON true
                 """,
-                [.integer(sdkAppID), .text(activity), .integer(message)],
+                [
+                    .integer(sdkAppID), .text(activity), .integer(message), .text(started),
+                    .integer(patience.microseconds),
+                ],
             )
         )
         return Standing(
             isRevoked: try result.rows.first?.boolean(0) ?? false,
             newer: try result.rows.first?.integerOrNil(1),
+            undecidedStart: try result.rows.first?.integerOrNil(2),
+            isGivenUp: try result.rows.first?.boolean(3) ?? false,
+        )
+    }
+
+    /// Writes down that a message goes on without an older start that gets no further.
+    func goOn(_ receipt: AcceptedMessage, without start: Int64, owner: Int64) async throws(PostgresError) {
+        _ = try await pool.run(
+            PostgresStatement(
+                """
+                UPDATE fan_out SET undecided_start = $2::bigint
+                FROM pending
+                WHERE fan_out.message_id = $1::bigint AND pending.message_id = $1::bigint
+                    AND pending.account IS NULL AND pending.instance_id = $3::bigint
+                """,
+                [.integer(receipt.id), .integer(start), .integer(owner)],
+            )
         )
     }
 

@@ -16,6 +16,8 @@ final class FanOuts {
     static let turnInterval = Duration.seconds(1)
     /// Why it waits.
     static let waitsForTurn = "fan_out_waits"
+    /// How soon one that waits for an older start looks again.
+    static let startInterval = Duration.milliseconds(500)
 
     private let store: FanOutStore
     private let engine: DeliveryEngine
@@ -227,6 +229,7 @@ final class FanOuts {
             await finish(fanOut, as: end)
             return false
         }
+        guard await isFree(fanOut, standing) else { return false }
         let listed = await attempt(fanOut) { () throws(PostgresError) in
             let limit = Int64(fanOut.places)
             let chunk = try await store.chunk(of: order, receipt, after: fanOut.cursor.account, limit: limit)
@@ -257,7 +260,34 @@ final class FanOuts {
     private func standing(of fanOut: FanOut) async throws(PostgresError) -> FanOutStore.Standing {
         var activity: String?
         if fanOut.order.yieldsToNewer, case .activity(let laID) = fanOut.order.audience { activity = laID }
-        return try await store.standing(of: fanOut.receipt.id, to: activity, in: fanOut.order.sdkAppID)
+        let instruction = fanOut.order.activity
+        return try await store.standing(
+            of: fanOut.receipt.id,
+            to: activity,
+            after: instruction?.content.event == .start ? nil : instruction?.laID,
+            patience: engine.startRules.patience,
+            in: fanOut.order.sdkAppID,
+        )
+    }
+
+    /// Whether no older start of the message's activity is in its way: only once that has reached all its recipients is
+    /// it known where the activity may come up. Otherwise the message is given back.
+    private func isFree(_ fanOut: FanOut, _ standing: FanOutStore.Standing) async -> Bool {
+        guard let start = standing.undecidedStart else { return true }
+        guard standing.isGivenUp else {
+            await giveBack(fanOut, for: FanOuts.startInterval, because: RecipientDelivery.startUndecided)
+            return false
+        }
+        guard fanOut.undecidedStart != start else { return true }
+        fanOut.undecidedStart = start
+        logger.warning(
+            "a start gets no further; a later message to its activity goes on without it",
+            ["start": .integer(start), "message_id": .integer(fanOut.receipt.id)],
+        )
+        let isNoted: Void? = await attempt(fanOut) { () throws(PostgresError) in
+            try await store.goOn(fanOut.receipt, without: start, owner: fanOut.owner)
+        }
+        return isNoted != nil
     }
 
     /// Works on recipients until all of them stand in rows, or are not this process's any more.

@@ -75,6 +75,7 @@ final class DeliveryCounters {
         PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", "database_refused", "no_answer",
         "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed", "backlogged",
         "mass_token_failure", "provider_token_unavailable", CheckedContent.refused, CheckedContent.replaced,
-        RecipientDelivery.updateTokenAwaited, RecipientDelivery.startGuarded, RecipientDelivery.revokedPushUnderWay,
+        RecipientDelivery.updateTokenAwaited, RecipientDelivery.startGuarded, RecipientDelivery.startUndecided,
+        RecipientDelivery.revokedPushUnderWay,
     ]
 }

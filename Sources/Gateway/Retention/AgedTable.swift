@@ -12,6 +12,7 @@ struct AgedTable: Sendable {
         AgedTable(name: "device", condition: "quarantined_at < now() - interval '7 days'"),
         AgedTable(name: "start_token", condition: "quarantined_at < now() - interval '7 days'"),
         // Nothing waits for it any more, and no start is kept back by it.
+        AgedTable(name: "start_guard", condition: "recent_starts[1] < now() - interval '1 day'"),
         AgedTable(name: "activity_start", condition: "waits_until < now() - interval '1 day'"),
         // Over after 12 hours: nothing is sent to it any more, and most phones never clear it.
         AgedTable(

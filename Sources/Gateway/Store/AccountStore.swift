@@ -88,6 +88,10 @@ final class AccountStore {
                 "DELETE FROM start_token WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
                 parameters,
             ),
+            PostgresStatement(
+                "DELETE FROM activity_start WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",
+                parameters,
+            ),
             PostgresStatement("SELECT erase_from_schedule($1::bigint, $2::text[])", parameters),
             PostgresStatement(
                 "DELETE FROM segment WHERE sdk_app_id = $1::bigint AND account = ANY($2::text[])",

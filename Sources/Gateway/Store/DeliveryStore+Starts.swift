@@ -42,7 +42,7 @@ extension DeliveryStore {
         let waits = questions.indices.filter { questions[$0].attributesType == nil }
         var unit: [PostgresStatement] = []
         if !claims.isEmpty { unit.append(claim(claims.map { questions[$0] }, rules)) }
-        if !waits.isEmpty { unit.append(wait(waits.map { questions[$0] })) }
+        if !waits.isEmpty { unit.append(wait(waits.map { questions[$0] }, rules)) }
         var results = try await run(unit)[...]
         if !claims.isEmpty, let result = results.popFirst() {
             for row in result.rows {
@@ -84,9 +84,9 @@ extension DeliveryStore {
                         AND device.installation = start.installation))
             FROM (
                 SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::timestamptz[],
-                    $7::boolean[], $8::text[], $14::text[])
+                    $7::boolean[], $8::text[], $14::text[], $15::bytea[])
                     WITH ORDINALITY AS asked (sdk_app_id, account, la_id, attributes_type, message_id, deadline,
-                        may_have_been_sent, excepted, installations, position)
+                        may_have_been_sent, excepted, installations, alert, position)
                 -- The order of keys, as everywhere: see the claim.
                 ORDER BY sdk_app_id, account
             ) AS asked
@@ -99,7 +99,7 @@ extension DeliveryStore {
                         AND other.attributes_type = asked.attributes_type
                         AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
                 $9::bigint * interval '1 microsecond', $10::bigint * interval '1 microsecond', $11::bigint,
-                $12::bigint * interval '1 microsecond', $13::boolean) AS start
+                $12::bigint * interval '1 microsecond', $13::boolean, asked.alert) AS start
             """,
             [
                 .integers(questions.map(\.sdkAppID)),
@@ -117,11 +117,12 @@ extension DeliveryStore {
                 .integer(rules.guardWindow.microseconds),
                 .boolean(rules.delaysGuarded),
                 .texts(questions.map(\.joinedInstallations)),
+                .byteArrays(questions.map { $0.alert?.encoded() }),
             ],
         )
     }
 
-    private func wait(_ questions: [StartQuestion]) -> PostgresStatement {
+    private func wait(_ questions: [StartQuestion], _ rules: StartRules) -> PostgresStatement {
         PostgresStatement(
             """
             SELECT asked.position, start.verdict, start.installation, start.token_fingerprint, start.until
@@ -133,14 +134,25 @@ extension DeliveryStore {
                 -- The order of keys, as everywhere: see the claim.
                 ORDER BY sdk_app_id, account, la_id
             ) AS asked
-            CROSS JOIN LATERAL await_update_tokens(
-                asked.sdk_app_id, asked.account, asked.la_id, asked.message_id, asked.is_end,
-                string_to_array(asked.excepted, '/') || ARRAY(
-                    SELECT other.installation FROM activity_start AS other
-                    WHERE other.sdk_app_id = asked.sdk_app_id AND other.account = asked.account
-                        AND other.la_id = asked.la_id
-                        AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
-                asked.alert, asked.deadline) AS start
+            -- First, by the snapshot of the whole statement: what is decided after it, the function below sees.
+            LEFT JOIN LATERAL undecided_start(
+                asked.sdk_app_id, asked.la_id, asked.message_id, asked.account,
+                $10::bigint * interval '1 microsecond') AS older ON true
+            CROSS JOIN LATERAL (
+                SELECT CASE WHEN older.is_given_up THEN 'given_up' ELSE 'undecided' END AS verdict, '' AS installation,
+                    '' AS token_fingerprint, clock_timestamp() AS until
+                WHERE older.message_id IS NOT NULL
+                UNION ALL
+                SELECT * FROM await_update_tokens(
+                    asked.sdk_app_id, asked.account, asked.la_id, asked.message_id, asked.is_end,
+                    string_to_array(asked.excepted, '/') || ARRAY(
+                        SELECT other.installation FROM activity_start AS other
+                        WHERE other.sdk_app_id = asked.sdk_app_id AND other.account = asked.account
+                            AND other.la_id = asked.la_id
+                            AND other.installation <> ALL (string_to_array(asked.installations, '/'))),
+                    asked.alert, asked.deadline)
+                WHERE coalesce(older.is_given_up, true)
+            ) AS start
             """,
             [
                 .integers(questions.map(\.sdkAppID)),
@@ -152,6 +164,7 @@ extension DeliveryStore {
                 .byteArrays(questions.map { $0.alert?.encoded() }),
                 .timestamps(questions.map(\.deadline.microseconds)),
                 .texts(questions.map(\.joinedInstallations)),
+                .integer(rules.patience.microseconds),
             ],
         )
     }
@@ -317,7 +330,9 @@ extension DeliveryStore {
                     DELETE FROM activity_start AS start
                     USING unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::bigint[])
                         AS failed (sdk_app_id, account, la_id, installation, message_id)
-                    WHERE start.sdk_app_id = failed.sdk_app_id AND start.account = failed.account
+                    WHERE start.sdk_app_id = failed.sdk_app_id
+                        -- Empty: the account was logged out there meanwhile.
+                        AND start.account IN (failed.account, '')
                         AND start.la_id = failed.la_id AND start.installation = failed.installation
                         AND start.message_id = failed.message_id AND start.registered_at IS NULL
                     """,

@@ -97,9 +97,9 @@ final class DeliveryStore {
                 SELECT id, accepted_at, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients
                 FROM decided WHERE id = first_id
             ), queued AS (
-                INSERT INTO pending (message_id, accepted_at, sdk_app_id, instance_id, due, deadline, content)
+                INSERT INTO pending (message_id, accepted_at, sdk_app_id, instance_id, due, deadline, content, starts)
                 SELECT id, accepted_at, sdk_app_id, $13::bigint, accepted_at,
-                    accepted_at + lifetime * interval '1 second', content
+                    accepted_at + lifetime * interval '1 second', content, CASE WHEN event = 'start' THEN la_id END
                 FROM decided WHERE id = first_id
             )
             SELECT first_id, first_accepted_at, first_key, id <> first_id FROM decided ORDER BY position

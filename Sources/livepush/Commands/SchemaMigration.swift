@@ -49,6 +49,7 @@ struct SchemaMigration: Sendable {
             name: "0023_limits_and_imports.sql",
             file: PackageResources._023_limits_and_imports_sql,
         ),
+        SchemaMigration(version: 24, name: "0024_start_order.sql", file: PackageResources._024_start_order_sql),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.
