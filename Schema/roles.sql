@@ -162,7 +162,7 @@ GRANT SELECT (
 ) ON scheduled_message TO livepush_operator;
 GRANT SELECT (
     message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason,
-    lone_takeovers
+    lone_takeovers, line
 ) ON pending TO livepush_operator;
 GRANT SELECT (
     kind, sdk_app_id, subject, business_id, environment, route, detail, host, first_seen, last_seen, count, fades_at,

@@ -228,6 +228,33 @@ struct RecipientAnswerTests {
         #expect(script.answered(0, outcome) == ["wait until \(wait)"])
     }
 
+    @Test(
+        "a push that never left is no attempt: it waits in the line of its key and environment, and keeps what is known",
+        arguments: [.backlogged, .timeout] as [APNsFailure.Kind],
+    )
+    func notSent(kind: APNsFailure.Kind) throws {
+        var script = try Self.pushed()
+        #expect(script.answered(0, .refused(503, "ServiceUnavailable")) == ["wait until 2 s: ServiceUnavailable"])
+        _ = script.start(at: 2)
+        _ = try script.found([Fixture.activity()], at: 2)
+        let before = script.delivery.progress.targets[0]
+        #expect(
+            script.answered(0, .unanswered(APNsFailure(kind), mayHaveBeenProcessed: false), at: 2)
+                == ["wait in line TEAM567890/KEY4567890/production: backlogged"]
+        )
+        var after = script.delivery.progress.targets[0]
+        #expect(after.isWaiting)
+        after.state = before.state
+        #expect(after == before)
+        #expect(try script.resumed())
+        #expect(script.start(at: 3) == ["claim"])
+        #expect(try script.found([Fixture.activity()], at: 3) == ["push activity to phone-1 by 1 in production"])
+        // The second attempt, not the third.
+        #expect(
+            script.answered(0, .refused(500, "InternalServerError"), at: 3) == ["wait until 8 s: InternalServerError"]
+        )
+    }
+
     @Test("each failed attempt waits longer, until the deadline and no further")
     func longerAndLonger() throws {
         var script = try Self.pushed()

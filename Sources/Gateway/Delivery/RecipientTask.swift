@@ -44,17 +44,26 @@ final class RecipientTask {
     var delivery: RecipientDelivery
     /// Whether it has a pending row of its own.
     var hasRow: Bool
+    /// The line at whose front it stood: see ``PushLines``.
+    let line: String?
     /// The newest push of it.
     var sent: SentPush?
     /// Where the message has no text in the phone's language, or does not go to, and so is not counted; nil while nobody
     /// has looked.
     var installationsNotCounted: [String]?
 
-    init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ owner: Int64) {
+    init(
+        _ account: String,
+        _ message: MessageTask,
+        _ delivery: RecipientDelivery,
+        _ owner: Int64,
+        from line: String? = nil,
+    ) {
         self.account = account
         self.message = message
         self.delivery = delivery
         self.owner = owner
+        self.line = line
         self.hasRow = !message.isWhole
     }
 

@@ -46,7 +46,7 @@ final class ExplainedRecipient {
                 case .finished(let records):
                     withoutTarget = records.first { $0.target == nil }
                     return nil
-                case .waiting: return nil
+                case .waiting, .inLine: return nil
                 case .fallingBack: action = task.delivery.start(of: task.message.underWay, at: now)
                 }
             }

@@ -173,7 +173,7 @@ extension DeliveryStore {
         unit.append(
             PostgresStatement(
                 """
-                UPDATE pending SET due = clock_timestamp(), reason = 'revoked'
+                UPDATE pending SET due = clock_timestamp(), reason = 'revoked', line = NULL
                 WHERE message_id = $1::bigint AND instance_id IS NULL AND due < 'infinity'
                 """,
                 [id],
