@@ -64,7 +64,7 @@ GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery, revocation TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON scheduled_message TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert, sent_state TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON channel TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON channel_request TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON fan_out TO livepush_gateway;
@@ -193,3 +193,4 @@ GRANT SELECT (
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, message_id, sent_at, until
 ) ON waiting_alert TO livepush_operator;
+GRANT SELECT (sdk_app_id, account, la_id, installation, message_id, sent_at) ON sent_state TO livepush_operator;

@@ -138,6 +138,31 @@ struct RecipientAnswerTests {
         }
     }
 
+    @Test("an alert that comes after the newer state goes out with it; the update is recorded as superseded, with why")
+    func alertAfterNewerState() throws {
+        var script = DeliveryScript(try Fixture.message(Self.orderWithAlert()))
+        _ = script.start()
+        var found = try Fixture.activity()
+        found.sentState = SentState(messageID: 50, content: Fixture.content())
+        _ = script.found([found])
+        guard case .push(let attempts) = script.action else { throw TestFailure("nothing was pushed") }
+        #expect(attempts.map(\.sentState) == [found.sentState])
+        #expect(attempts.map(\.alertMessageID) == [42])
+        #expect(
+            script.answered(0, .refused(503, "ServiceUnavailable")) == [
+                "wait until 2 s: ServiceUnavailable", "alert of 42 not sent for activity of phone-1",
+            ]
+        )
+        _ = script.start(at: 2)
+        #expect(script.found([found], at: 2) == ["push activity to phone-1 by 1 in production"])
+        #expect(
+            script.answered(0, .accepted, at: 3) == [
+                "live_activity to phone-1: superseded, alert_sent_with_newest_state",
+                "alert of 42 settled for activity of phone-1",
+            ]
+        )
+    }
+
     // MARK: - States that did not arrive
 
     @Test(

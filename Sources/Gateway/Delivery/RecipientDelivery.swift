@@ -29,6 +29,8 @@ struct RecipientDelivery: Sendable {
     static let revokedPushUnderWay = "revoked_push_under_way"
     /// Why a target waits for its turn after another message's push.
     static let paced = "paced"
+    /// Why an update is superseded whose alert went out with a newer state that had been sent before.
+    static let alertSentAlone = "alert_sent_with_newest_state"
     /// Why a target waits whose push was not sent, since too many wait before it.
     static let backlogged = "backlogged"
 
@@ -184,7 +186,11 @@ struct RecipientDelivery: Sendable {
         }
         switch verdict {
         case .accepted:
-            settle(index, as: .acceptedByAPNs)
+            if pushed.attempt.sentState == nil {
+                settle(index, as: .acceptedByAPNs)
+            } else {
+                settle(index, as: .superseded, reason: RecipientDelivery.alertSentAlone)
+            }
             let environment = pushed.attempt.destination.environment
             if environment != pushed.knownEnvironment {
                 correct(pushed, .rememberEnvironment(environment))

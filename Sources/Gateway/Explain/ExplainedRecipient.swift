@@ -140,6 +140,12 @@ final class ExplainedRecipient {
         } else if let alert = attempt.waitingAlert {
             add("alert_taken_along", "the alert of message \(alert.messageID), which did not come through, goes along")
         }
+        if let state = attempt.sentState {
+            add(
+                "alert_with_newest_state",
+                "a newer state was sent before: that of message \(state.messageID) goes out again with this one's alert",
+            )
+        }
         return notes
     }
 

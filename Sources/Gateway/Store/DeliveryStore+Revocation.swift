@@ -145,6 +145,10 @@ extension DeliveryStore {
                 [.integer(sdkAppID), id],
             ),
             PostgresStatement(
+                "DELETE FROM sent_state WHERE sdk_app_id = $1::bigint AND message_id = $2::bigint",
+                [.integer(sdkAppID), id],
+            ),
+            PostgresStatement(
                 """
                 UPDATE activity_start SET alert = NULL, alert_message = NULL, alert_until = NULL
                 WHERE sdk_app_id = $1::bigint AND alert_message = $2::bigint
