@@ -127,6 +127,7 @@ let package = Package(
                 .embedInCode("Schema/0019_schedule.sql"),
                 .embedInCode("Schema/0020_pushwoosh.sql"),
                 .embedInCode("Schema/0021_revocations.sql"),
+                .embedInCode("Schema/0022_push_lines.sql"),
                 .embedInCode("Schema/0023_limits_and_imports.sql"),
                 .embedInCode("Schema/0024_start_order.sql"),
                 .embedInCode("Schema/plain_reason.sql"),

@@ -20,7 +20,7 @@ RETURN CASE reason
     WHEN 'no_answer' THEN 'APNs gave no answer'
     WHEN 'timeout' THEN 'APNs did not answer in time'
     WHEN 'closed' THEN 'the connection to APNs was closed on this side'
-    WHEN 'backlogged' THEN 'too many pushes of its signing key wait for an APNs that does not answer; not sent yet'
+    WHEN 'backlogged' THEN 'more pushes of its signing key wait than APNs takes; it keeps its place among them, and is not sent yet'
     WHEN 'connect_failed' THEN 'no connection to APNs'
     WHEN 'connection_lost' THEN 'the connection to APNs was lost'
     WHEN 'stream_refused' THEN 'APNs took no more requests on its connections'

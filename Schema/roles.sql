@@ -64,7 +64,7 @@ GRANT INSERT ON registration_transfer TO livepush_gateway;
 GRANT SELECT, INSERT ON message, delivery, revocation TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON scheduled_message TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON alarm TO livepush_gateway;
-GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert TO livepush_gateway;
+GRANT SELECT, INSERT, UPDATE, DELETE ON provider_token, waiting_alert, sent_state TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE, DELETE ON channel TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON channel_request TO livepush_gateway;
 GRANT SELECT, INSERT, UPDATE ON fan_out TO livepush_gateway;
@@ -169,7 +169,7 @@ GRANT SELECT (
 ) ON scheduled_message TO livepush_operator;
 GRANT SELECT (
     message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, takeovers, attempts, reason,
-    lone_takeovers, starts
+    lone_takeovers, starts, line
 ) ON pending TO livepush_operator;
 GRANT SELECT (
     kind, sdk_app_id, subject, business_id, environment, route, detail, host, first_seen, last_seen, count, fades_at,
@@ -202,3 +202,4 @@ GRANT SELECT (
 GRANT SELECT (
     sdk_app_id, account, la_id, installation, message_id, sent_at, until
 ) ON waiting_alert TO livepush_operator;
+GRANT SELECT (sdk_app_id, account, la_id, installation, message_id, sent_at) ON sent_state TO livepush_operator;

@@ -119,11 +119,16 @@ final class APNsConnectionPool: APNsConnection.Owner {
         guard !waiting.isEmpty, connections.isEmpty || freestConnection() != nil else { return }
         // Also before there is a connection: the two take their time at the same time.
         guard let token = currentToken() else { return }
+        var late: [PendingPush] = []
         while let connection = freestConnection(), let push = waiting.popFirst() {
-            if !connection.submit(push, token: token, at: now) {
+            if push.deadline - now < configuration.requestTimeout / 4 {
+                // Hardly time for an answer: it would count as perhaps processed, and the connection as silent.
+                late.append(push)
+            } else if !connection.submit(push, token: token, at: now) {
                 waiting.putBack(push)
             }
         }
+        fail(late, APNsFailure(.timeout, detail: "no free stream in time"))
         // A copy: a connection that ends while it is flushed leaves the array.
         for connection in connections {
             connection.flush()

@@ -69,7 +69,7 @@ final class Phone {
                 "0008_registration_import.sql", "0009_token_hygiene.sql", "0010_provider_tokens.sql", "0011_pacing.sql",
                 "0012_suspects.sql", "0013_claim_answer.sql", "0014_waiting_alerts.sql", "0016_start_tokens.sql",
                 "0018_fan_out.sql",
-                "0019_schedule.sql", "0020_pushwoosh.sql", "0024_start_order.sql",
+                "0019_schedule.sql", "0020_pushwoosh.sql", "0022_push_lines.sql", "0024_start_order.sql",
             ]
             try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined(), database: url)
             shared = url

@@ -119,6 +119,7 @@ struct DeliveryScript {
                     + ": \(record.outcome.rawValue), \(record.routeReason)"
             }
         case .waiting(let until, let reason, _): ["wait until \(words(until)): \(reason)"]
+        case .inLine(let line, let reason, _): ["wait in line \(line): \(reason)"]
         case .fallingBack(let progress): ["fall back: \(progress.notificationReason)"]
         }
     }

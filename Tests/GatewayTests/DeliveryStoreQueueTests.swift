@@ -152,6 +152,79 @@ struct DeliveryStoreQueueTests {
         }
     }
 
+    // MARK: - Lines
+
+    private static func inLine(_ line: String = "TEAM/KEY/sandbox") throws -> Settlement.Next {
+        guard case .waiting(_, _, let progress) = try Settlement.Next.waiting(at: Fixture.accepted) else {
+            throw TestFailure("no progress")
+        }
+        return .inLine(line, reason: "backlogged", progress: progress)
+    }
+
+    @Test("what stands in a line keeps its place, whenever it came back, and is nobody's but who asks for the line")
+    func line() async throws {
+        try await StoreDatabase.run { _, database in
+            #expect(try await database.store.lines().isEmpty)
+            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: 4), owner: 5)
+            for index in [2, 0, 1] {
+                try await database.settle([StoreDatabase.entry(receipts[index], Self.inLine())])
+            }
+            try await database.settle([StoreDatabase.entry(receipts[3], Self.inLine("TEAM/OTHER/production"))])
+            #expect(try await database.store.lines() == ["TEAM/KEY/sandbox", "TEAM/OTHER/production"])
+            #expect(try await database.store.takeDue(owner: 6, limit: 10).isEmpty)
+            let first = try await database.store.takeDue(owner: 6, limit: 1, from: "TEAM/KEY/sandbox")
+            #expect(first.map(\.receipt) == [receipts[0]])
+            // Back again: in front, where it was.
+            try await database.settle([StoreDatabase.entry(receipts[0], Self.inLine())], owner: 6)
+            let second = try await database.store.takeDue(owner: 7, limit: 2, from: "TEAM/KEY/sandbox")
+            #expect(second.map(\.receipt) == [receipts[0], receipts[1]])
+            #expect(second.map(\.account) == ["alice", "alice"])
+            #expect(
+                try database.sql("SELECT count(*), count(line) FROM pending WHERE instance_id = 7") == "2|0"
+            )
+        }
+    }
+
+    @Test("a row that waited for another attempt has its place in the line by the time at which that was due")
+    func lineAfterAttempt() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipts = try await database.accept([Fixture.order(), Fixture.order()], owner: 5)
+            try await database.settle([StoreDatabase.entry(receipts[0], .waiting(at: try database.time()))])
+            let work = try await database.store.takeDue(owner: 5, limit: 10)
+            #expect(work.map(\.receipt) == [receipts[0]])
+            for receipt in receipts {
+                try await database.settle([StoreDatabase.entry(receipt, Self.inLine())])
+            }
+            let taken = try await database.store.takeDue(owner: 5, limit: 1, from: "TEAM/KEY/sandbox")
+            #expect(taken.map(\.receipt) == [receipts[1]])
+            // Released by an instance that leaves, or freed by another, it is in no line.
+            try await database.store.release(owner: 5)
+            #expect(try await database.store.takeDue(owner: 6, limit: 10).map(\.receipt) == [receipts[1]])
+        }
+    }
+
+    @Test("what stands in a line counts for its app, not for all, and ends at its deadline or when it is taken back")
+    func endOfLine() async throws {
+        try await StoreDatabase.run { _, database in
+            let receipts = try await database.accept([PushOrder](repeating: Fixture.order(), count: 3), owner: 5)
+            for receipt in receipts {
+                try await database.settle([StoreDatabase.entry(receipt, Self.inLine())])
+            }
+            #expect(try await database.store.backlog(upTo: 100).rows == 0)
+            #expect(try await database.store.scheduled(upTo: 100) == [StoreDatabase.sdkAppID: 3])
+            #expect(try await database.store.scheduled(upTo: 2) == [StoreDatabase.sdkAppID: 2])
+            #expect(try await database.store.takeExpired(owner: 5, limit: 10).isEmpty)
+            try database.sql("UPDATE pending SET deadline = now() WHERE message_id = \(receipts[1].id)")
+            #expect(try await database.store.takeExpired(owner: 5, limit: 10).map(\.receipt) == [receipts[1]])
+
+            let key = try database.sql("SELECT msg_key FROM message WHERE id = \(receipts[2].id)")
+            let found = try #require(try await database.store.revocable(key, in: StoreDatabase.sdkAppID))
+            try await database.store.revoke(found, of: StoreDatabase.sdkAppID, by: "administrator", replacements: [])
+            let taken = try await database.store.takeDue(owner: 5, limit: 10)
+            #expect(taken.map(\.isRevoked) == [true])
+        }
+    }
+
     @Test("recipients with delivery rows or rows of their own need nothing more from the whole message")
     func recipientsSettled() async throws {
         try await StoreDatabase.run { _, database in

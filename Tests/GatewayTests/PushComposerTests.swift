@@ -194,6 +194,36 @@ struct PushComposerTests {
         #expect(composer.leftAlertOut)
     }
 
+    @Test("a state that goes out again with an older alert has the ids of its own message, and fits or is not sent")
+    func sentState() throws {
+        for (title, fits) in [("Late", true), (String(repeating: "x", count: 4096), false)] {
+            var content = Fixture.content()
+            content.alert = ActivityAlert(title: .plain(title))
+            let instruction = ActivityInstruction(laID: "order-7", content: content, defaultDismissal: .immediate)
+            var composer = PushComposer(try Fixture.message(Fixture.order(instruction)))
+            var attempt = try Self.attempt(.activity)
+            let state = ActivityContent(
+                event: .update,
+                contentState: Array(#"{"step":2.0}"#.utf8),
+                staleDate: 1_796_007_999,
+                relevanceScore: Array("75.50".utf8),
+            )
+            let stored = try #require(SentState(of: 50, decoding: SentState.encode(state)))
+            #expect(stored == SentState(messageID: 50, content: state))
+            attempt.sentState = stored
+            let request = composer.request(for: attempt, to: "alice", at: Fixture.accepted)
+            #expect((request != nil) == fits)
+            guard fits else { continue }
+            let aps = try Self.aps(request)
+            #expect(aps["alert"]?.verbatim.elementsEqual(#"{"title":"Late"}"#.utf8) == true)
+            #expect(aps["content-state"]?.verbatim.elementsEqual(#"{"step":2.0}"#.utf8) == true)
+            #expect(aps["stale-date"]?.integer == 1_796_007_999)
+            #expect(aps["relevance-score"]?.verbatim.elementsEqual("75.50".utf8) == true)
+            #expect(request?.apnsID == PushComposer.apnsID(50, .activity, "alice", attempt.installation))
+            #expect(request?.collapseID == PushIdentifiers.collapseID(messageID: 50))
+        }
+    }
+
     @Test("a Live Activity push is made up to 4096 bytes", arguments: [(0, true), (1, false)])
     func limit(excess: Int, isMade: Bool) throws {
         func order(_ count: Int) -> PushOrder {

@@ -138,6 +138,31 @@ struct RecipientAnswerTests {
         }
     }
 
+    @Test("an alert that comes after the newer state goes out with it; the update is recorded as superseded, with why")
+    func alertAfterNewerState() throws {
+        var script = DeliveryScript(try Fixture.message(Self.orderWithAlert()))
+        _ = script.start()
+        var found = try Fixture.activity()
+        found.sentState = SentState(messageID: 50, content: Fixture.content())
+        _ = script.found([found])
+        guard case .push(let attempts) = script.action else { throw TestFailure("nothing was pushed") }
+        #expect(attempts.map(\.sentState) == [found.sentState])
+        #expect(attempts.map(\.alertMessageID) == [42])
+        #expect(
+            script.answered(0, .refused(503, "ServiceUnavailable")) == [
+                "wait until 2 s: ServiceUnavailable", "alert of 42 not sent for activity of phone-1",
+            ]
+        )
+        _ = script.start(at: 2)
+        #expect(script.found([found], at: 2) == ["push activity to phone-1 by 1 in production"])
+        #expect(
+            script.answered(0, .accepted, at: 3) == [
+                "live_activity to phone-1: superseded, alert_sent_with_newest_state",
+                "alert of 42 settled for activity of phone-1",
+            ]
+        )
+    }
+
     // MARK: - States that did not arrive
 
     @Test(
@@ -226,6 +251,33 @@ struct RecipientAnswerTests {
     func transient(outcome: APNsOutcome, wait: String) throws {
         var script = try Self.pushed()
         #expect(script.answered(0, outcome) == ["wait until \(wait)"])
+    }
+
+    @Test(
+        "a push that never left is no attempt: it waits in the line of its key and environment, and keeps what is known",
+        arguments: [.backlogged, .timeout] as [APNsFailure.Kind],
+    )
+    func notSent(kind: APNsFailure.Kind) throws {
+        var script = try Self.pushed()
+        #expect(script.answered(0, .refused(503, "ServiceUnavailable")) == ["wait until 2 s: ServiceUnavailable"])
+        _ = script.start(at: 2)
+        _ = try script.found([Fixture.activity()], at: 2)
+        let before = script.delivery.progress.targets[0]
+        #expect(
+            script.answered(0, .unanswered(APNsFailure(kind), mayHaveBeenProcessed: false), at: 2)
+                == ["wait in line TEAM567890/KEY4567890/production: backlogged"]
+        )
+        var after = script.delivery.progress.targets[0]
+        #expect(after.isWaiting)
+        after.state = before.state
+        #expect(after == before)
+        #expect(try script.resumed())
+        #expect(script.start(at: 3) == ["claim"])
+        #expect(try script.found([Fixture.activity()], at: 3) == ["push activity to phone-1 by 1 in production"])
+        // The second attempt, not the third.
+        #expect(
+            script.answered(0, .refused(500, "InternalServerError"), at: 3) == ["wait until 8 s: InternalServerError"]
+        )
     }
 
     @Test("each failed attempt waits longer, until the deadline and no further")

@@ -15,10 +15,10 @@ extension EndToEndTests {
         }
 
         @Test(
-            "PostgreSQL away or read-only, gateways restarted in turn, APNs silent at full ingest, misbehaving clients"
+            "PostgreSQL away or read-only, gateways restarted in turn, APNs silent or slow at full ingest, misbehaving clients"
         )
         func surroundings() throws {
-            try run("database=6", "rolling=4", "outage=3", "clients=1", "idle=4000")
+            try run("database=6", "rolling=4", "outage=3", "slow=8", "clients=1", "idle=4000")
         }
 
         private func run(_ scenarios: String..., sourceLocation: SourceLocation = #_sourceLocation) throws {

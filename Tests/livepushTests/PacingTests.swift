@@ -178,6 +178,67 @@ extension EndToEndTests {
             }
         }
 
+        @Test(
+            "An alert without room in one gateway's memory, claimed after another sent a newer state, goes out with that"
+        )
+        func alertAfterNewerState() throws {
+            let flags = ["--memory-limit", "500", "--apns-request-timeout", "60"]
+            try GatewayUnderTest.run(flags: flags) { gateway in
+                let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
+                let outcome = try gateway.livepush(["app", "set", "--live-activity-alert", "on"] + app)
+                #expect(outcome.status == 0, "\(outcome.errors)")
+                let servers = [try gateway.serve(flags), try gateway.serve(flags)]
+                try gateway.register()
+                // A push without answer takes the first one's room for 500 recipients; what has none is taken up two
+                // seconds later, by whichever gateway.
+                let silent = try gateway.register("bob", phone: "phone-2")
+                try gateway.peer.answer(silent.activityToken, .silence())
+                try gateway.send(through: servers[0]) { $0.recipients = ["bob"] }
+                _ = try gateway.peer.pushes(1)
+                try gateway.sql(
+                    """
+                    CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+                        $$ BEGIN NEW.due = now() + interval '2 seconds'; RETURN NEW; END $$;
+                    CREATE TRIGGER wait BEFORE INSERT ON pending FOR EACH ROW
+                        WHEN (NEW.instance_id IS NULL AND NEW.account IS NULL) EXECUTE FUNCTION wait();
+                    """
+                )
+                try gateway.send(through: servers[0]) {
+                    $0.recipients = ["alice"] + (2...500).map { "nobody-\($0)" }
+                    $0.contentState = #"{"step":1}"#
+                    $0.title = "Late"
+                    $0.desc = nil
+                }
+                try gateway.send(through: servers[1]) {
+                    $0.contentState = #"{"step":2}"#
+                    $0.title = nil
+                    $0.desc = nil
+                }
+                try gateway.expectSQL("SELECT outcome FROM delivery", "accepted_by_apns")
+                try gateway.expectSQL("SELECT count(*) FROM delivery WHERE account = 'alice'", "2")
+                let pushes = Array(try gateway.peer.exactly(3).dropFirst())
+                #expect(pushes.map(\.contentState) == [#"{"step":2}"#, #"{"step":2}"#])
+                #expect(pushes.map { $0.aps?["alert"]?["title"]?.string } == [nil, "Late"])
+                #expect(pushes[1]["apns-priority"] == "10")
+                // Under the ids of the message whose state it is, and above its first push.
+                #expect(pushes[0]["apns-id"] == pushes[1]["apns-id"])
+                #expect(pushes[0]["apns-collapse-id"] == pushes[1]["apns-collapse-id"])
+                #expect(pushes[0].timestamp ?? 0 < pushes[1].timestamp ?? 0)
+                #expect(
+                    try gateway.sql(
+                        """
+                        SELECT outcome, route_reason, apns_status, attempts FROM delivery WHERE account = 'alice'
+                        ORDER BY message_id
+                        """
+                    ) == """
+                        superseded|alert_sent_with_newest_state|200|1
+                        accepted_by_apns|activity_registered|200|1
+                        """
+                )
+                #expect(try gateway.sql("SELECT count(*) FROM waiting_alert WHERE account = 'alice'") == "0")
+            }
+        }
+
         @Test("An end in the middle of a burst goes out at once, and nothing follows it")
         func endInABurst() throws {
             try GatewayUnderTest.run(flags: Self.paced) { gateway in

@@ -71,7 +71,7 @@ extension EndToEndTests {
                     account.face_url account.nickname activity_start.alert api_token.digest app.secret_key_sealed certificate.private_key_sealed \
                     device.content_hash device.token live_activity.content_hash live_activity.last_state live_activity.token \
                     pending.content pending.progress provider_token.token_sealed recent_request.digest \
-                    registration_import.digest scheduled_message.content scheduled_message.digest start_token.content_hash start_token.token waiting_alert.content
+                    registration_import.digest scheduled_message.content scheduled_message.digest sent_state.content start_token.content_hash start_token.token waiting_alert.content
                     """
             )
             let writable = try database.sql(

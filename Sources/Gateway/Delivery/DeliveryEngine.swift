@@ -39,11 +39,15 @@ final class DeliveryEngine {
     /// Under which id of the instance the work in memory was begun.
     private var owner: Int64?
     private var recipientsUnderWay = 0
+    /// Where rows wait for an APNs that takes no more.
+    var lines = PushLines()
     private var isClosed = false
     /// Whether new work is begun.
     private(set) var isTakingUp = true
     /// Places that others leave free, for what waits until there are so many.
     var reserved = 0
+    /// Told when there should be more rows of a line under way.
+    var onLineLow: () -> Void = {}
     /// Told when everything in memory was forgotten.
     var onDrop: () -> Void = {}
 
@@ -154,20 +158,31 @@ final class DeliveryEngine {
     ///   - owner: the id under which its row was taken up. Where the instance has another by now, the row is free
     ///     again and nothing happens here.
     ///   - fate: whether anything is sent; if not, that is written down.
+    ///   - line: at whose front they stood; nil: they come from nowhere or the rest of the queue.
     func begin(
         _ message: MessageTask,
         _ recipients: [(account: String, progress: RecipientProgress)],
         owner: Int64,
         as fate: Fate,
+        from line: String? = nil,
     ) {
         followInstance()
         guard owner == self.owner, !isClosed else { return message.isDone() }
         instance.hold(message.underWay.receipt.id)
         message.remaining = recipients.count
         recipientsUnderWay += recipients.count
+        if let line {
+            lines.tookUp(recipients.count, from: line)
+        }
         let now = currentTime
         for recipient in recipients {
-            let task = RecipientTask(recipient.account, message, RecipientDelivery(progress: recipient.progress), owner)
+            let task = RecipientTask(
+                recipient.account,
+                message,
+                RecipientDelivery(progress: recipient.progress),
+                owner,
+                from: line
+            )
             let action =
                 switch fate {
                 case .toBeSent: task.delivery.start(of: message.underWay, at: now)
@@ -207,6 +222,9 @@ final class DeliveryEngine {
             }
         case .settle(let settlement):
             if case .finished = settlement.next {} else { task.message.isShared = true }
+            if case .inLine(let line, _, _) = settlement.next {
+                lines.join(line)
+            }
             settlements.append(SettlementEntry(task, settlement))
         }
     }
@@ -247,6 +265,10 @@ final class DeliveryEngine {
         // Between heartbeats this is the guard that keeps a process that was stopped and resumed from sending. The id
         // never becomes valid again after that, so nothing is forgotten here: the work is dropped as a whole.
         guard instance.id(at: .now) == task.owner else { return }
+        guard lines.areEmpty || mayPass(attempt, task) else {
+            let failure = APNsFailure(.backlogged)
+            return pushFinished(attempt, .unanswered(failure, mayHaveBeenProcessed: false), 0, task)
+        }
         let message = task.message
         guard let request = message.composer.request(for: attempt, to: task.account, at: currentTime) else {
             let reason = PushComposer.payloadOverLimit
@@ -277,6 +299,12 @@ final class DeliveryEngine {
             [weak self] outcome in
             self?.pushFinished(attempt, outcome, payloadBytes, task)
         }
+    }
+
+    /// Whether nobody waits for the same before it.
+    private func mayPass(_ attempt: PushAttempt, _ task: RecipientTask) -> Bool {
+        let line = attempt.destination.line
+        return task.line == line || !lines.hasRows(line)
     }
 
     private func pushFinished(
@@ -540,6 +568,14 @@ final class DeliveryEngine {
             return
         }
         recipientsUnderWay -= 1
+        if let line = entry.task.line {
+            let now = MonotonicTime.now
+            lines.ended(in: line, isFinished: entry.isFinished, at: now)
+            // Of one that was not sent the next time to look will do.
+            if entry.isFinished, lines.runsLow(line, at: now) {
+                onLineLow()
+            }
+        }
         entry.task.message.remaining -= 1
         if entry.task.message.remaining == 0 {
             instance.letGo(entry.task.message.underWay.receipt.id)
@@ -572,6 +608,7 @@ final class DeliveryEngine {
         counts = WorkQueue()
         settlements.drop()
         recipientsUnderWay = 0
+        lines.dropWork()
         client.cancelWaiting()
         onDrop()
     }

@@ -52,6 +52,8 @@ public struct ClaimedActivity: Sendable, Equatable {
     var checkedContent: CheckedContent?
     /// The alert of an older update that the push takes along.
     var waitingAlert: WaitingAlert?
+    /// The state that goes out again with the message's alert, in place of its own.
+    var sentState: SentState?
 
     /// Makes a claim's answer for one registration.
     public init(

@@ -29,6 +29,8 @@ public struct PushAttempt: Sendable, Equatable {
     var system: IOSVersion?
     /// The alert of an older update that goes along with this one's state.
     var waitingAlert: WaitingAlert?
+    /// The newer state that goes out again, under the ids of its message, with this one's alert.
+    var sentState: SentState?
     /// The message whose alert the push carries; nil: it carries none.
     var alertMessageID: Int64?
 

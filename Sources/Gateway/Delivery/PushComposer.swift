@@ -39,8 +39,14 @@ struct PushComposer {
             pushType: isActivity ? .liveActivity : message.order.notification.isSilent ? .background : .alert,
             priority: attempt.priority,
             expiration: attempt.expiration,
-            apnsID: PushComposer.apnsID(message.receipt.id, attempt.kind, account, attempt.installation),
-            collapseID: collapseID(attempt.kind, account),
+            apnsID: PushComposer.apnsID(
+                attempt.sentState?.messageID ?? message.receipt.id,
+                attempt.kind,
+                account,
+                attempt.installation,
+            ),
+            collapseID: attempt.sentState.map { PushIdentifiers.collapseID(messageID: $0.messageID) }
+                ?? collapseID(attempt.kind, account),
             payload: payload,
         )
     }
@@ -96,6 +102,12 @@ struct PushComposer {
     private mutating func activityPayload(_ attempt: PushAttempt, _ now: UnixTime) -> [UInt8]? {
         guard let instruction = message.order.activity else { return nil }
         let timestamp = attempt.timestamp ?? now.seconds
+        if var content = attempt.sentState?.content {
+            leftAlertOut = false
+            content.alert = instruction.content.alert
+            let payload = LiveActivityPayload.encode(content, timestamp: timestamp, dismissalDate: nil)
+            return payload.count <= PayloadLimit.bytes ? payload : nil
+        }
         // As far as the phone's system understands it.
         let start =
             attempt.kind == .start

@@ -13,9 +13,15 @@ enum PushVerdict: Sendable, Equatable {
     case hold
     case retryAfterTooMany(seconds: Int64?)
     case retry
+    /// It never left: no attempt was made. It waits for its turn.
+    case notSent
 
     static func of(_ outcome: APNsOutcome) -> PushVerdict {
         switch outcome {
+        case .unanswered(let failure, mayHaveBeenProcessed: false)
+        where failure.kind == .backlogged || failure.kind == .timeout:
+            // Turned away, or grown too old before a stream was free.
+            .notSent
         case .unanswered: .retry
         case .held: .hold
         case .responded(let response): of(APNsReaction.of(response))

@@ -14,6 +14,7 @@ final class QueuePoller {
     private let interval: Duration
     private let logger: Logger
     private let suspectSignal = Signal()
+    private let lineSignal = Signal()
     private var isClosed = false
 
     /// - Parameter interval: how often due rows are looked for.
@@ -45,12 +46,26 @@ final class QueuePoller {
             _ = isolation
             await self.pollSuspects()
         }
+        engine.onLineLow = { [lineSignal] in lineSignal.set() }
+        Task {
+            _ = isolation
+            await self.pollLines()
+        }
+        Task {
+            _ = isolation
+            // Not with the rest, which may take long to be taken up.
+            while !self.isClosed {
+                self.lineSignal.set()
+                try? await Task.sleep(for: self.interval)
+            }
+        }
     }
 
     /// Lets the tasks end.
     func close() {
         isClosed = true
         suspectSignal.set()
+        lineSignal.set()
     }
 
     // MARK: - Polling
@@ -95,6 +110,48 @@ final class QueuePoller {
         } catch {
             logger.warning("queue not read", ["error": .describing(error)])
             return nil
+        }
+    }
+
+    // MARK: - Lines
+
+    private func pollLines() async {
+        while !isClosed {
+            await lineSignal.wait()
+            await attempt { () throws(PostgresError) in
+                let lines = try await store.lines()
+                engine.lines.found(lines)
+                guard !lines.isEmpty else { return }
+                // Another one first each time, should there be no room for all of them.
+                for line in lines.shuffled() {
+                    try await takeDue(from: line)
+                }
+                try await takeExpired()
+            }
+        }
+    }
+
+    private func takeDue(from line: String) async throws(PostgresError) {
+        while !isClosed, let owner = instance.id(at: .now) {
+            // Each is one recipient.
+            let limit = min(engine.room, engine.lines.room(in: line, at: .now), DeliveryEngine.batchSize)
+            guard limit > 0 else { return }
+            let work = try await taken { () throws(PostgresError) in
+                try await store.takeDue(owner: owner, limit: Int64(limit), from: line)
+            }
+            await resume(work, owner, from: line) {}
+            guard work.count == limit else { return }
+        }
+    }
+
+    private func takeExpired() async throws(PostgresError) {
+        while !isClosed, let owner = instance.id(at: .now), engine.room > 0 {
+            let limit = min(engine.room, DeliveryEngine.batchSize)
+            let work = try await taken { () throws(PostgresError) in
+                try await store.takeExpired(owner: owner, limit: Int64(limit))
+            }
+            await resume(work, owner) {}
+            guard work.count == limit else { return }
         }
     }
 
@@ -150,8 +207,15 @@ final class QueuePoller {
 
     /// Goes on with rows that were taken up.
     ///
-    /// - Parameter isDone: called for each row once nothing of it is in memory any more.
-    private func resume(_ work: [DeliveryStore.DueWork], _ owner: Int64, isDone: @escaping () -> Void) async {
+    /// - Parameters:
+    ///   - line: at whose front they stood.
+    ///   - isDone: called for each row once nothing of it is in memory any more.
+    private func resume(
+        _ work: [DeliveryStore.DueWork],
+        _ owner: Int64,
+        from line: String? = nil,
+        isDone: @escaping () -> Void,
+    ) async {
         var rows: [Resumable] = []
         for row in work {
             switch read(row) {
@@ -188,7 +252,7 @@ final class QueuePoller {
         }
         var finished: [Int64] = []
         for resumable in rows {
-            if !begin(resumable, settled: settled[resumable.row.receipt.id] ?? [], owner, isDone: isDone) {
+            if !begin(resumable, settled: settled[resumable.row.receipt.id] ?? [], owner, line, isDone: isDone) {
                 finished.append(resumable.row.receipt.id)
             }
         }
@@ -244,6 +308,7 @@ final class QueuePoller {
         _ resumable: Resumable,
         settled: AccountSet,
         _ owner: Int64,
+        _ line: String?,
         isDone: @escaping () -> Void,
     ) -> Bool {
         let (row, order, progress) = resumable
@@ -264,6 +329,7 @@ final class QueuePoller {
             open,
             owner: owner,
             as: row.deaths.quarantines ? .quarantined : row.isRevoked ? .revoked : .toBeSent,
+            from: line,
         )
         return true
     }

@@ -91,6 +91,7 @@ extension RecipientDelivery {
                 priority: priority,
                 checkedContent: registration.checkedContent,
                 waitingAlert: waitingAlert,
+                sentState: registration.sentState,
                 alertMessageID: ownAlert == nil ? waitingAlert?.messageID : message.receipt.id,
             )
         }

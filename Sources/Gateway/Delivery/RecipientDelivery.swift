@@ -29,6 +29,10 @@ struct RecipientDelivery: Sendable {
     static let revokedPushUnderWay = "revoked_push_under_way"
     /// Why a target waits for its turn after another message's push.
     static let paced = "paced"
+    /// Why an update is superseded whose alert went out with a newer state that had been sent before.
+    static let alertSentAlone = "alert_sent_with_newest_state"
+    /// Why a target waits whose push was not sent, since too many wait before it.
+    static let backlogged = "backlogged"
 
     var progress: RecipientProgress
     var underWay: [Int: UnderWay] = [:]
@@ -40,6 +44,8 @@ struct RecipientDelivery: Sendable {
     var hasClaimedAgain = false
     /// Why the recipient has no activity to push to, where that is so.
     var missing: String?
+    /// Where a push did not get to, since too many wait before it.
+    var line: String?
 
     /// A push that APNs has not answered, and where else it could go.
     struct UnderWay: Sendable {
@@ -61,7 +67,7 @@ struct RecipientDelivery: Sendable {
     /// Begins, or goes on from stored progress.
     mutating func start(of message: MessageUnderWay, at now: UnixTime) -> Action {
         (hasAskedForStarts, claimsAgain, hasClaimedAgain) = (false, false, false)
-        missing = nil
+        (missing, line) = (nil, nil)
         if let suppression = message.order.suppression {
             return finish(of: message, adding: nothing(.suppressed, suppression.rawValue))
         }
@@ -174,11 +180,17 @@ struct RecipientDelivery: Sendable {
         guard let pushed = underWay.removeValue(forKey: index), progress.targets.indices.contains(index) else {
             return nil
         }
-        record(pushed, outcome, payloadBytes: payloadBytes, index)
         let verdict = PushVerdict.of(outcome)
+        if verdict != .notSent {
+            record(pushed, outcome, payloadBytes: payloadBytes, index)
+        }
         switch verdict {
         case .accepted:
-            settle(index, as: .acceptedByAPNs)
+            if pushed.attempt.sentState == nil {
+                settle(index, as: .acceptedByAPNs)
+            } else {
+                settle(index, as: .superseded, reason: RecipientDelivery.alertSentAlone)
+            }
             let environment = pushed.attempt.destination.environment
             if environment != pushed.knownEnvironment {
                 correct(pushed, .rememberEnvironment(environment))
@@ -235,6 +247,9 @@ struct RecipientDelivery: Sendable {
             wait(index, until: now + delay)
         case .retry:
             wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter()))
+        case .notSent:
+            wait(index, until: now, because: RecipientDelivery.backlogged)
+            line = pushed.attempt.destination.line
         }
         if verdict != .accepted, pushed.attempt.kind == .activity {
             correctState(of: pushed.attempt.installation, message)
@@ -317,6 +332,14 @@ struct RecipientDelivery: Sendable {
         }
         if let (until, reason) = earliestWaiting() {
             if reason == RecipientDelivery.paced { return .startAgain(at: min(until, message.deadline)) }
+            if let line, reason == RecipientDelivery.backlogged {
+                return .settle(
+                    Settlement(
+                        next: .inLine(line, reason: reason, progress: progress),
+                        corrections: takeCorrections(),
+                    )
+                )
+            }
             return .settle(
                 Settlement(
                     next: .waiting(until: min(until, message.deadline), reason: reason, progress: progress),

@@ -44,17 +44,26 @@ final class RecipientTask {
     var delivery: RecipientDelivery
     /// Whether it has a pending row of its own.
     var hasRow: Bool
+    /// The line at whose front it stood: see ``PushLines``.
+    let line: String?
     /// The newest push of it.
     var sent: SentPush?
     /// Where the message has no text in the phone's language, or does not go to, and so is not counted; nil while nobody
     /// has looked.
     var installationsNotCounted: [String]?
 
-    init(_ account: String, _ message: MessageTask, _ delivery: RecipientDelivery, _ owner: Int64) {
+    init(
+        _ account: String,
+        _ message: MessageTask,
+        _ delivery: RecipientDelivery,
+        _ owner: Int64,
+        from line: String? = nil,
+    ) {
         self.account = account
         self.message = message
         self.delivery = delivery
         self.owner = owner
+        self.line = line
         self.hasRow = !message.isWhole
     }
 
@@ -150,16 +159,22 @@ extension RecipientTask {
         let message = message.underWay
         guard let instruction = message.order.activity else { return nil }
         let own = instruction.content.alert.flatMap { $0.isEmpty ? nil : $0 }
+        var isKnown = false
+        var state: [UInt8]?
         switch activity.verdict {
         case .claimed:
             // Nothing is sent, so that its alert is not under way.
             if activity.checkedContent?.misfit != nil { return nil }
+            if own == nil, instruction.content.event != .end {
+                state = SentState.encode(activity.checkedContent?.converted ?? instruction.content)
+            }
         case .superseded where own != nil:
             // Of one that was begun before, the alert is known already, and may have gone along with a newer state.
-            let isKnown = delivery.progress.targets.contains {
+            let known = delivery.progress.targets.last {
                 $0.kind == .activity && $0.installation == activity.installation
             }
-            if isKnown { return nil }
+            if let known, !known.isWaiting { return nil }
+            isKnown = known != nil
         default: return nil
         }
         return DeliveryStore.AlertQuestion(
@@ -168,9 +183,10 @@ extension RecipientTask {
             laID: instruction.laID,
             installation: activity.installation,
             messageID: message.receipt.id,
-            alert: own,
+            alert: isKnown ? nil : own,
             deadline: message.deadline,
             isClaimed: activity.verdict == .claimed,
+            state: state,
         )
     }
 }

@@ -9,6 +9,8 @@ public struct Settlement: Sendable, Equatable {
         case finished([DeliveryRecord])
         /// Its pending row waits, with what is known so far.
         case waiting(until: UnixTime, reason: String, progress: RecipientProgress)
+        /// Its pending row goes back to its place in that line: see ``PushLines``.
+        case inLine(String, reason: String, progress: RecipientProgress)
         /// Its pending row says that a notification takes the activity's place; work goes on at once.
         case fallingBack(progress: RecipientProgress)
     }

@@ -29,6 +29,11 @@ struct SettlementEntry {
         return entry
     }
 
+    /// Whether nothing is left to do for the recipient.
+    var isFinished: Bool {
+        if case .finished = row.settlement.next { true } else { false }
+    }
+
     /// Whether the recipient leaves memory with this.
     var isLast: Bool {
         if case .fallingBack = row.settlement.next { false } else { true }

@@ -51,6 +51,7 @@ final class ExplainedRecipient {
                 case .waiting(let until, let reason, _):
                     if reason == RecipientDelivery.startUndecided { undecidedUntil = until }
                     return nil
+                case .inLine: return nil
                 case .fallingBack: action = task.delivery.start(of: task.message.underWay, at: now)
                 }
             }
@@ -143,6 +144,12 @@ final class ExplainedRecipient {
             add("alert_left_out", "the alert of message \(alert.messageID) does not fit beside the state, and is lost")
         } else if let alert = attempt.waitingAlert {
             add("alert_taken_along", "the alert of message \(alert.messageID), which did not come through, goes along")
+        }
+        if let state = attempt.sentState {
+            add(
+                "alert_with_newest_state",
+                "a newer state was sent before: that of message \(state.messageID) goes out again with this one's alert",
+            )
         }
         return notes
     }

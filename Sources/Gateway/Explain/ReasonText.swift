@@ -29,6 +29,8 @@ public enum ReasonText {
         "start_not_supported": "the phone's iOS knows no start by push, which came with 17.2",
         "start_expired": "the start was tried for as long as it makes sense",
         "newer_message_claimed": "a newer message was claimed for the activity first",
+        "alert_sent_with_newest_state":
+            "a newer state had gone out before, and went out again with this message's alert",
         "activity_ended": "the activity ended within the last minute",
         "state_unchanged": "the last push brought the same state, less than a minute ago",
         "paced": "another push went to the activity a moment ago; the newest of what waits goes out in a second",

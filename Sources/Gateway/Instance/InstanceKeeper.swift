@@ -148,6 +148,11 @@ public final class InstanceKeeper {
             if round % 30 == 11 {
                 await attempt("old requests not forgotten") { () throws(PostgresError) in try await forgetRequests() }
             }
+            if round % 15 == 13 {
+                await attempt("sent states not forgotten") { () throws(PostgresError) in
+                    try await queue.forgetSentStates()
+                }
+            }
             if round % 15 == 7 {
                 await attempt("orphans not freed") { () throws(PostgresError) in try await store.releaseOrphans() }
             }

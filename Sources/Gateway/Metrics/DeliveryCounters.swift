@@ -44,7 +44,7 @@ final class DeliveryCounters {
                     current.downgraded.add()
                 }
             }
-        case .waiting(_, let reason, _):
+        case .waiting(_, let reason, _), .inLine(_, let reason, _):
             current.retries.add(DeliveryMetrics.ReasonLabel(reason: DeliveryCounters.label(ofRetry: reason)))
         case .fallingBack:
             current.fallbacks.add()
@@ -73,9 +73,9 @@ final class DeliveryCounters {
 
     private static let ownReasons: Set<String> = [
         PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", "database_refused", "no_answer",
-        "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed", "backlogged",
-        "mass_token_failure", "provider_token_unavailable", CheckedContent.refused, CheckedContent.replaced,
-        RecipientDelivery.updateTokenAwaited, RecipientDelivery.startGuarded, RecipientDelivery.startUndecided,
-        RecipientDelivery.revokedPushUnderWay,
+        "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed",
+        RecipientDelivery.backlogged, "mass_token_failure", "provider_token_unavailable", CheckedContent.refused,
+        CheckedContent.replaced, RecipientDelivery.updateTokenAwaited, RecipientDelivery.startGuarded,
+        RecipientDelivery.startUndecided, RecipientDelivery.revokedPushUnderWay,
     ]
 }

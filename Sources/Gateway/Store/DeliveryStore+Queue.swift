@@ -16,7 +16,7 @@ extension DeliveryStore {
         var progress: [UInt8]?
     }
 
-    /// Takes up rows that are due and owned by nobody, oldest first.
+    /// Takes up rows that are due, owned by nobody and in no line, oldest first.
     ///
     /// - Parameters:
     ///   - limit: at most so many rows.
@@ -27,44 +27,94 @@ extension DeliveryStore {
         _ isolation: InstanceDeaths.Isolation = .none,
     ) async throws(PostgresError) -> [DueWork] {
         // Two texts rather than one with a parameter: only then does the planner see which index has the rows.
-        let result = try await pool.run(
+        try await take(
             isolation == .none
                 ? PostgresStatement(
-                    """
-                    WITH due AS (
-                        SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers = 0
-                        ORDER BY due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
-                    ), taken AS (
-                        UPDATE pending SET instance_id = $1::bigint FROM due WHERE pending.ctid = due.ctid
-                        RETURNING pending.*
-                    )
-                    SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
-                        coalesce(content, (SELECT whole.content FROM pending AS whole
-                            WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress,
-                        EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id)
-                    FROM taken ORDER BY message_id
-                    """,
+                    unsafeText: DeliveryStore.taking("line IS NULL AND due <= now() AND takeovers = 0"),
                     [.integer(owner), .integer(limit)],
                 )
                 : PostgresStatement(
-                    """
-                    WITH due AS (
-                        SELECT ctid FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 0
+                    unsafeText: DeliveryStore.taking(
+                        """
+                        due <= now() AND takeovers > 0
                             AND (CASE WHEN lone_takeovers > 0 OR takeovers > 2 THEN 3 ELSE takeovers END) = $3::bigint
-                        ORDER BY due LIMIT $2::bigint FOR UPDATE SKIP LOCKED
-                    ), taken AS (
-                        UPDATE pending SET instance_id = $1::bigint FROM due WHERE pending.ctid = due.ctid
-                        RETURNING pending.*
-                    )
-                    SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
-                        coalesce(content, (SELECT whole.content FROM pending AS whole
-                            WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress,
-                        EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id)
-                    FROM taken ORDER BY message_id
-                    """,
+                        """
+                    ),
                     [.integer(owner), .integer(limit), .integer(isolation.rawValue)],
                 )
         )
+    }
+
+    /// Takes up rows from the front of a line.
+    func takeDue(owner: Int64, limit: Int64, from line: String) async throws(PostgresError) -> [DueWork] {
+        try await take(
+            PostgresStatement(
+                unsafeText: DeliveryStore.taking(
+                    "line = $3::text AND due <= now() AND takeovers = 0",
+                    by: "due, message_id",
+                ),
+                [.integer(owner), .integer(limit), .text(line)],
+            )
+        )
+    }
+
+    /// Takes up rows of any line that have waited until their deadline.
+    func takeExpired(owner: Int64, limit: Int64) async throws(PostgresError) -> [DueWork] {
+        try await take(
+            PostgresStatement(
+                unsafeText: DeliveryStore.taking(
+                    "line IS NOT NULL AND deadline <= now() AND takeovers = 0",
+                    by: "deadline"
+                ),
+                [.integer(owner), .integer(limit)],
+            )
+        )
+    }
+
+    /// The lines that have rows.
+    func lines() async throws(PostgresError) -> [String] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                -- From one line to the next through the index: as many steps as there are lines, however many rows.
+                WITH RECURSIVE known (line) AS (
+                    (SELECT line FROM pending WHERE instance_id IS NULL AND line IS NOT NULL ORDER BY line LIMIT 1)
+                    UNION ALL
+                    SELECT (SELECT pending.line FROM pending
+                        WHERE instance_id IS NULL AND pending.line > known.line ORDER BY pending.line LIMIT 1)
+                    FROM known WHERE known.line IS NOT NULL
+                )
+                SELECT line FROM known WHERE line IS NOT NULL
+                """
+            )
+        )
+        var lines: [String] = []
+        for row in result.rows {
+            lines.append(try row.text(0))
+        }
+        return lines
+    }
+
+    /// The statement by which the instance `$1` takes up at most `$2` rows of nobody, its condition a constant.
+    private static func taking(_ condition: String, by order: String = "due") -> String {
+        """
+        WITH due AS (
+            SELECT ctid FROM pending WHERE instance_id IS NULL AND \(condition)
+            ORDER BY \(order) LIMIT $2::bigint FOR UPDATE SKIP LOCKED
+        ), taken AS (
+            UPDATE pending SET instance_id = $1::bigint, line = NULL FROM due WHERE pending.ctid = due.ctid
+            RETURNING pending.*
+        )
+        SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
+            coalesce(content, (SELECT whole.content FROM pending AS whole
+                WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress,
+            EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id)
+        FROM taken ORDER BY message_id
+        """
+    }
+
+    private func take(_ statement: PostgresStatement) async throws(PostgresError) -> [DueWork] {
+        let result = try await pool.run(statement)
         var work: [DueWork] = []
         for row in result.rows {
             work.append(
@@ -180,7 +230,7 @@ extension DeliveryStore {
         )
     }
 
-    /// How many rows are due and owned by nobody, counted up to `limit`, and how long the oldest has been due.
+    /// How many rows are due, owned by nobody and in no line, counted up to `limit`, and how long the oldest has been due.
     func backlog(
         upTo limit: Int64
     ) async throws(PostgresError) -> (rows: Int64, oldestMicroseconds: Int64) {
@@ -188,7 +238,7 @@ extension DeliveryStore {
             PostgresStatement(
                 """
                 SELECT count(*), coalesce((extract(epoch FROM now() - min(due)) * 1000000)::bigint, 0)
-                FROM (SELECT due FROM pending WHERE instance_id IS NULL AND due <= now()
+                FROM (SELECT due FROM pending WHERE instance_id IS NULL AND line IS NULL AND due <= now()
                     ORDER BY due LIMIT $1::bigint) AS waiting
                 """,
                 [.integer(limit)],
@@ -198,14 +248,17 @@ extension DeliveryStore {
         return (try row.integer(0), try row.integer(1))
     }
 
-    /// How many rows of each app are due later and owned by nobody, counted up to `limit` of all. Those that only keep a
+    /// How many rows of each app are due later or stand in a line, and are owned by nobody, counted up to `limit` of all. Those that only keep a
     /// message's content for such rows are not counted.
     func scheduled(upTo limit: Int64) async throws(PostgresError) -> [Int64: Int64] {
         let result = try await pool.run(
             PostgresStatement(
                 """
                 SELECT sdk_app_id, count(*) FROM (
-                    SELECT sdk_app_id FROM pending WHERE instance_id IS NULL AND due > now() AND due < 'infinity'
+                    (SELECT sdk_app_id FROM pending
+                    WHERE instance_id IS NULL AND line IS NULL AND due > now() AND due < 'infinity' LIMIT $1::bigint)
+                    UNION ALL
+                    (SELECT sdk_app_id FROM pending WHERE instance_id IS NULL AND line IS NOT NULL LIMIT $1::bigint)
                     LIMIT $1::bigint) AS scheduled
                 GROUP BY sdk_app_id
                 """,

@@ -145,6 +145,10 @@ extension DeliveryStore {
                 [.integer(sdkAppID), id],
             ),
             PostgresStatement(
+                "DELETE FROM sent_state WHERE sdk_app_id = $1::bigint AND message_id = $2::bigint",
+                [.integer(sdkAppID), id],
+            ),
+            PostgresStatement(
                 """
                 UPDATE activity_start SET alert = NULL, alert_message = NULL, alert_until = NULL
                 WHERE sdk_app_id = $1::bigint AND alert_message = $2::bigint
@@ -173,7 +177,7 @@ extension DeliveryStore {
         unit.append(
             PostgresStatement(
                 """
-                UPDATE pending SET due = clock_timestamp(), reason = 'revoked'
+                UPDATE pending SET due = clock_timestamp(), reason = 'revoked', line = NULL
                 WHERE message_id = $1::bigint AND instance_id IS NULL AND due < 'infinity'
                 """,
                 [id],

@@ -138,6 +138,7 @@ extension DeliveryStore {
         var reasons: [String] = []
         var progress: [RecipientProgress] = []
         var isKept: [Bool] = []
+        var lines: [String?] = []
         for entry in entries {
             switch entry.settlement.next {
             case .finished: continue
@@ -146,25 +147,36 @@ extension DeliveryStore {
                 reasons.append(reason)
                 progress.append(soFar)
                 isKept.append(false)
+                lines.append(nil)
+            case .inLine(let line, let reason, let soFar):
+                // Where it has a row, that knows better.
+                due.append(entry.receipt.acceptedAt.microseconds)
+                reasons.append(reason)
+                progress.append(soFar)
+                isKept.append(false)
+                lines.append(line)
             case .fallingBack(let soFar):
                 due.append(entry.receipt.acceptedAt.microseconds)
                 reasons.append(soFar.notificationReason)
                 progress.append(soFar)
                 isKept.append(true)
+                lines.append(nil)
             }
         }
         return PostgresStatement(
             """
             INSERT INTO pending AS stored (message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline,
-                takeovers, attempts, reason, progress)
+                takeovers, attempts, reason, progress, line)
             SELECT row.message_id, row.account, row.accepted_at, row.sdk_app_id,
                 CASE WHEN row.is_kept THEN $1::bigint END,
                 -- Its sender took it back meanwhile: there is nothing to wait for.
                 CASE WHEN is_revoked THEN clock_timestamp() ELSE row.due END, row.deadline, 0, row.attempts::integer,
-                CASE WHEN is_revoked THEN 'revoked' ELSE row.reason END, row.progress
+                CASE WHEN is_revoked THEN 'revoked' ELSE row.reason END, row.progress,
+                CASE WHEN NOT is_revoked THEN row.line END
             FROM unnest($2::bigint[], $3::text[], $4::timestamptz[], $5::bigint[], $6::timestamptz[],
-                $7::timestamptz[], $8::bigint[], $9::text[], $10::bytea[], $11::boolean[])
-                AS row (message_id, account, accepted_at, sdk_app_id, due, deadline, attempts, reason, progress, is_kept)
+                $7::timestamptz[], $8::bigint[], $9::text[], $10::bytea[], $11::boolean[], $13::text[])
+                AS row (message_id, account, accepted_at, sdk_app_id, due, deadline, attempts, reason, progress, is_kept,
+                    line)
             CROSS JOIN LATERAL (
                 SELECT EXISTS (SELECT FROM revocation WHERE revocation.message_id = row.message_id) AS is_revoked OFFSET 0
             ) AS taken_back
@@ -179,7 +191,9 @@ extension DeliveryStore {
                     SELECT FROM delivery WHERE delivery.message_id = row.message_id
                         AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
             ON CONFLICT (message_id, account) WHERE account IS NOT NULL DO UPDATE SET
-                instance_id = excluded.instance_id, due = excluded.due, attempts = excluded.attempts,
+                instance_id = excluded.instance_id, line = excluded.line,
+                -- In a line it has its place by the time at which it was due.
+                due = CASE WHEN excluded.line IS NULL THEN excluded.due ELSE stored.due END, attempts = excluded.attempts,
                 reason = excluded.reason, progress = excluded.progress,
                 -- It did not kill this instance.
                 takeovers = 0
@@ -199,6 +213,7 @@ extension DeliveryStore {
                 .byteArrays(progress.map { $0.encoded() }),
                 .booleans(isKept),
                 .boolean(mayBeRepeated),
+                .texts(lines),
             ],
         )
     }

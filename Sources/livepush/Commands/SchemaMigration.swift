@@ -44,6 +44,7 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 19, name: "0019_schedule.sql", file: PackageResources._019_schedule_sql),
         SchemaMigration(version: 20, name: "0020_pushwoosh.sql", file: PackageResources._020_pushwoosh_sql),
         SchemaMigration(version: 21, name: "0021_revocations.sql", file: PackageResources._021_revocations_sql),
+        SchemaMigration(version: 22, name: "0022_push_lines.sql", file: PackageResources._022_push_lines_sql),
         SchemaMigration(
             version: 23,
             name: "0023_limits_and_imports.sql",

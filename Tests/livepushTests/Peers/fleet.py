@@ -477,7 +477,7 @@ class Backend:
         # token the states, as timestamp, time and number.
         self.arrived = {}
         self.states = {}
-        # For each request and token when its pushes came.
+        # For each request and token when its pushes came, and by which connection.
         self.sightings = {}
         self.arrivals = 0
         # The last state that was posted of each activity.
@@ -633,7 +633,7 @@ class Backend:
                 self.faults.append("request %d went out twice, as %s and %s" % (number, entry[0], identity))
             if number not in self.requests:
                 self.faults.append("nobody asked for push %d" % number)
-            self.sightings.setdefault((number, push["token"]), []).append(push["received"])
+            self.sightings.setdefault((number, push["token"]), []).append((push["received"], push["connection"]))
             if push["status"] == 200:
                 entry[1] += 1
                 if is_state:
