@@ -221,11 +221,22 @@ struct RecipientAnswerTests {
             (.refused(403, "InvalidProviderToken"), "31 s: InvalidProviderToken"),
             (.refused(400, "TopicDisallowed"), "31 s: TopicDisallowed"),
             (.held(APNsHold(reason: "InvalidProviderToken")), "31 s: InvalidProviderToken"),
+            (.held(APNsHold(reason: "Forbidden", isAboutTopic: true, isUnconfirmed: true)), "2 s: Forbidden"),
         ] as [(APNsOutcome, String)],
     )
     func transient(outcome: APNsOutcome, wait: String) throws {
         var script = try Self.pushed()
         #expect(script.answered(0, outcome) == ["wait until \(wait)"])
+    }
+
+    @Test("what APNs refuses of this recipient while others pass ends, and no notification takes its place")
+    func recipientRefused() throws {
+        var script = try Self.pushed()
+        var response = APNsResponse(status: 403, reason: "Forbidden")
+        response.othersPass = true
+        let actions = script.answered(0, .responded(response))
+        #expect(actions.first == "live_activity to phone-1: refused, activity_registered", "\(actions)")
+        #expect(!actions.contains("look up devices"))
     }
 
     @Test("each failed attempt waits longer, until the deadline and no further")

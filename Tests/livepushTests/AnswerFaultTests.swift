@@ -109,6 +109,44 @@ extension EndToEndTests {
         }
 
         @Test(
+            "One phone whose Live Activity pushes APNs always refuses holds up no other phone, and is recorded as refused",
+            arguments: [(403, "Forbidden"), (400, "TopicDisallowed")],
+        )
+        func oneRefusedPhone(status: Int, reason: String) throws {
+            try FaultBench.run { bench in
+                let accounts = (1...6).map { "\(reason)-\($0)" }
+                let phones = try accounts.map { try bench.phone($0) }
+                try bench.peer.answer(phones[0].activityToken, .status(status, reason, times: 0))
+                // The bad one first and again and again, as a queue has it.
+                for step in 1...2 {
+                    for account in accounts {
+                        try bench.gateway.send {
+                            $0.recipients = [account]
+                            $0.contentState = #"{"step":\#(step)}"#
+                        }
+                    }
+                    for phone in phones.dropFirst() {
+                        let isThrough = try eventually(within: 10) {
+                            try bench.pushes(to: phone.activityToken).last?.contentState == #"{"step":\#(step)}"#
+                        }
+                        #expect(isThrough)
+                    }
+                }
+                try bench.gateway.expectSQL(
+                    """
+                    SELECT DISTINCT account, outcome, apns_status, apns_reason FROM recent_deliveries
+                    WHERE account LIKE '\(reason)-%' AND outcome NOT IN ('accepted_by_apns', 'superseded')
+                    """,
+                    "\(reason)-1|refused|\(status)|\(reason)",
+                    within: 20,
+                )
+                #expect(try bench.pushes(to: phones[0].deviceToken).isEmpty)
+                #expect(try bench.pushes(to: phones[0].activityToken).count <= 5)
+                try bench.gateway.expectSQL("SELECT count(*) FROM alarms WHERE kind = 'topic_refused'", "0", within: 10)
+            }
+        }
+
+        @Test(
             "C15: a revoked key is replaced in the running gateway: its connections end, its queue goes out, no token goes"
         )
         func replacedKey() throws {

@@ -9,15 +9,15 @@ enum PushVerdict: Sendable, Equatable {
     case tryOtherEnvironment
     /// Not to be repeated.
     case refused
-    /// An operator has to mend something; the push waits.
-    case hold
+    /// An operator has to mend something; the push waits. Or only for a moment, while it is found out whether it is so.
+    case hold(isUnconfirmed: Bool)
     case retryAfterTooMany(seconds: Int64?)
     case retry
 
     static func of(_ outcome: APNsOutcome) -> PushVerdict {
         switch outcome {
         case .unanswered: .retry
-        case .held: .hold
+        case .held(let hold): .hold(isUnconfirmed: hold.isUnconfirmed)
         case .responded(let response): of(APNsReaction.of(response))
         }
     }
@@ -33,8 +33,8 @@ enum PushVerdict: Sendable, Equatable {
                 }
             )
         case .suspectToken: .tryOtherEnvironment
-        case .wrongTopic, .payloadTooLarge, .requestFault: .refused
-        case .configurationFault: .hold
+        case .wrongTopic, .payloadTooLarge, .requestFault, .recipientRefused: .refused
+        case .configurationFault: .hold(isUnconfirmed: false)
         case .tooManyRequests(let seconds): .retryAfterTooMany(seconds: seconds)
         default: .retry
         }

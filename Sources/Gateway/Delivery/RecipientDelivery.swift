@@ -224,8 +224,9 @@ struct RecipientDelivery: Sendable {
             }
         case .refused:
             settle(index, as: .refused)
-        case .hold:
-            wait(index, until: now + schedule.holdDelay)
+        case .hold(let isUnconfirmed):
+            let delay = isUnconfirmed ? schedule.delay(afterAttempts: 1, jitter: jitter()) : schedule.holdDelay
+            wait(index, until: now + delay)
         case .retryAfterTooMany(let seconds):
             let delay = schedule.delayAfterTooManyRequests(
                 attempts: progress.targets[index].attempts,
