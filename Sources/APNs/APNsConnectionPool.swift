@@ -540,9 +540,13 @@ final class APNsConnectionPool: APNsConnection.Owner {
                 metrics.streamLimit.add(Double(connection.limit.value), labels)
             }
         }
-        if let reason = circuits.openReasons.first(where: { $0.subject == .key })?.reason {
-            let labels = APNsCounters.labels(reason, in: environment)
-            metrics.refusedKeys.insert(APNsMetrics.RefusedKey(keyID: key.keyID, labels: labels))
+        for (subject, reason) in circuits.openReasons {
+            let topic = if case .topic(let topic) = subject { topic } else { "" }
+            let labels = APNsMetrics.CircuitLabels(
+                topic: topic,
+                reason: APNsCounters.labels(reason, in: environment),
+            )
+            metrics.openCircuits.insert(APNsMetrics.OpenCircuit(keyID: key.keyID, labels: labels))
         }
     }
 

@@ -55,6 +55,9 @@ struct SharedCircuitTests {
             }
             let requests = try await peer.lines("request")
             #expect(requests.count == 7)
+            let circuits = await lane.metrics.filter { $0.hasPrefix("livepush_circuit_open{") }
+            let open = #"livepush_circuit_open{environment="production",topic="com.ex.bad",reason="\#(reason)"} 1"#
+            #expect(circuits == [open[...]])
         }
     }
 

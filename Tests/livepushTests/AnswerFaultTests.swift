@@ -97,6 +97,10 @@ extension EndToEndTests {
                 try bench.peer.answer(topic, .status(400, "TopicDisallowed", times: 0))
                 try bench.update("topic", step: 1)
                 try bench.expectWaiting("topic", "TopicDisallowed")
+                let open = #"livepush_circuit_open{environment="sandbox",topic="com.ex.app.push-type.liveactivity""#
+                #expect(try bench.metric(open) == 1)
+                let showsWait = try eventually(within: 10) { try bench.metric("livepush_retry_oldest_seconds") > 0.5 }
+                #expect(showsWait)
                 try bench.notify("topic")
                 #expect(try bench.pushes(to: phone.deviceToken, 1).map(\.status) == [200])
                 try bench.expectServed(.otherApp)
