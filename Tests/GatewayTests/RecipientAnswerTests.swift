@@ -215,6 +215,15 @@ struct RecipientAnswerTests {
                 .responded(APNsResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 77)),
                 "78 s: TooManyRequests"
             ),
+            (
+                .responded(APNsResponse(status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 77)),
+                "78 s: ServiceUnavailable"
+            ),
+            (
+                .responded(APNsResponse(status: 500, reason: "InternalServerError", retryAfterSeconds: 7)),
+                "8 s: InternalServerError"
+            ),
+            (.responded(APNsResponse(status: 503, reason: "Shutdown", retryAfterSeconds: 7)), "8 s: Shutdown"),
             (.lost, "2 s: connection_lost"),
             (.unanswered(APNsFailure(.timeout), mayHaveBeenProcessed: true), "2 s: timeout"),
             (.unanswered(APNsFailure(.connectFailed), mayHaveBeenProcessed: false), "2 s: connect_failed"),

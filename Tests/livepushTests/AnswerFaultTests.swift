@@ -244,6 +244,20 @@ extension EndToEndTests {
             }
         }
 
+        @Test("503 with retry-after: not before that, whatever the schedule says")
+        func unavailableUntil() throws {
+            try FaultBench.run { bench in
+                let phone = try bench.phone("503-until", laID: nil)
+                try bench.peer.answer(phone.deviceToken, .unavailable(retryAfter: 2), .status(503))
+                try bench.notify("503-until")
+                let pushes = try bench.pushes(to: phone.deviceToken, 3)
+                #expect(pushes.map(\.status) == [503, 503, 200])
+                #expect(pushes[1].received - pushes[0].received >= 2)
+                #expect(pushes[2].received - pushes[1].received < 2)
+                #expect(Set(pushes.map { $0["apns-id"] }).count == 1)
+            }
+        }
+
         @Test(
             "C89: 503 twice, then 200: three requests under one apns-id, further and further apart, with one expiration"
         )

@@ -12,17 +12,18 @@ enum PushVerdict: Sendable, Equatable {
     /// An operator has to mend something; the push waits. Or only for a moment, while it is found out whether it is so.
     case hold(isUnconfirmed: Bool)
     case retryAfterTooMany(seconds: Int64?)
-    case retry
+    /// Later; where APNs said when, not before that.
+    case retry(after: Int64?)
 
     static func of(_ outcome: APNsOutcome) -> PushVerdict {
         switch outcome {
-        case .unanswered: .retry
+        case .unanswered: .retry(after: nil)
         case .held(let hold): .hold(isUnconfirmed: hold.isUnconfirmed)
-        case .responded(let response): of(APNsReaction.of(response))
+        case .responded(let response): of(APNsReaction.of(response), response.retryAfterSeconds)
         }
     }
 
-    private static func of(_ reaction: APNsReaction) -> PushVerdict {
+    private static func of(_ reaction: APNsReaction, _ retryAfter: Int64?) -> PushVerdict {
         switch reaction {
         case .accepted: .accepted
         case .tokenDead(let milliseconds):
@@ -36,7 +37,7 @@ enum PushVerdict: Sendable, Equatable {
         case .wrongTopic, .payloadTooLarge, .requestFault, .recipientRefused: .refused
         case .configurationFault: .hold(isUnconfirmed: false)
         case .tooManyRequests(let seconds): .retryAfterTooMany(seconds: seconds)
-        default: .retry
+        default: .retry(after: retryAfter)
         }
     }
 }

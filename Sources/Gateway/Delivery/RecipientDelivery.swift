@@ -234,8 +234,13 @@ struct RecipientDelivery: Sendable {
                 jitter: jitter(),
             )
             wait(index, until: now + delay)
-        case .retry:
-            wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter()))
+        case .retry(let seconds):
+            let delay = schedule.delay(
+                afterAttempts: progress.targets[index].attempts,
+                retryAfter: seconds,
+                jitter: jitter(),
+            )
+            wait(index, until: now + delay)
         }
         if verdict != .accepted, pushed.attempt.kind == .activity {
             correctState(of: pushed.attempt.installation, message)
