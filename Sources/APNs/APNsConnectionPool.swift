@@ -216,58 +216,68 @@ final class APNsConnectionPool: APNsConnection.Owner {
 
     private func holdWaiting(at now: MonotonicTime) {
         guard !waiting.isEmpty else { return }
-        switch circuits.admit(.key, at: now) {
+        switch circuits.admit(.key, waiting.map(\.request.recipient), at: now) {
         case .everything:
             break
-        case .nothing(let reason):
-            hold(waiting.take { !$0.probes.contains(.key) }, APNsHold(reason: reason))
-        case .probe(let reason):
-            guard let probe = waiting.popFirst() else { break }
-            let rest = waiting.takeAll()
+        case .nothing(let refusal):
+            hold(waiting.take { !$0.probes.contains(.key) }, APNsHold(refusal))
+        case .probe(let index, let refusal):
+            var rest = waiting.takeAll()
+            let probe = rest.remove(at: index)
             probe.probes.append(.key)
             waiting.putBack(probe)
-            hold(rest, APNsHold(reason: reason))
+            hold(rest, APNsHold(refusal))
         }
-        for topic in circuits.openTopics {
-            holdWaiting(to: topic, at: now)
+        for (subject, _) in circuits.openReasons {
+            if case .topic(let topic) = subject {
+                holdWaiting(to: topic, at: now)
+            }
         }
     }
 
     private func holdWaiting(to topic: String, at now: MonotonicTime) {
-        var meant = waiting.take { $0.probes.isEmpty && $0.request.topic == topic }[...]
+        var meant = waiting.take { $0.probes.isEmpty && $0.request.topic == topic }
         guard !meant.isEmpty else { return }
-        switch circuits.admit(.topic(topic), at: now) {
+        switch circuits.admit(.topic(topic), meant.map(\.request.recipient), at: now) {
         case .everything:
             meant.forEach { waiting.putBack($0) }
-        case .nothing(let reason):
-            hold(Array(meant), APNsHold(reason: reason, isAboutTopic: true))
-        case .probe(let reason):
-            if let probe = meant.popFirst() {
-                probe.probes.append(.topic(topic))
-                waiting.putBack(probe)
-            }
-            hold(Array(meant), APNsHold(reason: reason, isAboutTopic: true))
+        case .nothing(let refusal):
+            hold(meant, APNsHold(refusal, isAboutTopic: true))
+        case .probe(let index, let refusal):
+            let probe = meant.remove(at: index)
+            probe.probes.append(.topic(topic))
+            waiting.putBack(probe)
+            hold(meant, APNsHold(refusal, isAboutTopic: true))
         }
     }
 
-    private func refuseKey(_ reason: String) {
-        if circuits.refused(.key, reason: reason, at: .now) {
+    /// - Parameter push: the one that was refused; nil: APNs refused a connection.
+    private func refuseKey(_ reason: String, with push: PendingPush?) {
+        switch circuits.refused(.key, reason: reason, of: push?.request.recipient, at: .now) {
+        case .opened:
             logger.error(
                 "APNs refuses the signing key, its pushes are held",
                 ["key": name, "reason": .string(reason)],
             )
+        case .isOpen: break
+        case .recipientAlone: return
         }
         // Apple: after a revoked key all connections are to be closed.
         drainConnections(because: reason)
     }
 
-    private func refuseTopic(_ topic: String?, _ reason: String) {
-        guard let topic else { return }
-        if circuits.refused(.topic(topic), reason: reason, at: .now) {
+    /// - Returns: whether it is about the recipient of this push alone.
+    private func refuseTopic(_ reason: String, with push: PendingPush) -> Bool {
+        guard let topic = push.request.topic else { return false }
+        switch circuits.refused(.topic(topic), reason: reason, of: push.request.recipient, at: .now) {
+        case .opened:
             logger.error(
                 "APNs refuses pushes of the signing key to a topic, they are held",
                 ["key": name, "topic": .string(topic), "reason": .string(reason)],
             )
+            return false
+        case .isOpen: return false
+        case .recipientAlone: return true
         }
     }
 
@@ -312,29 +322,29 @@ final class APNsConnectionPool: APNsConnection.Owner {
     private func answered(_ push: PendingPush, _ response: APNsResponse, on connection: APNsConnection) {
         counters.answered(push, response, in: environment)
         connection.requestWasAnswered(at: .now)
-        let reaction = APNsReaction.of(response)
-        switch reaction {
+        var response = response
+        switch APNsReaction.of(response) {
         case .accepted, .tokenDead:
-            keyWasAccepted(on: connection)
-            topicWasAccepted(push.request.topic)
-        case .suspectToken, .wrongTopic, .payloadTooLarge, .tooManyRequests, .requestFault:
-            keyWasAccepted(on: connection)
+            keyWasAccepted(with: push, on: connection)
+            topicWasAccepted(with: push)
+        case .suspectToken, .wrongTopic, .payloadTooLarge, .tooManyRequests, .requestFault, .recipientRefused:
+            keyWasAccepted(with: push, on: connection)
         case .configurationFault:
             let reason = response.reason ?? "status \(response.status)"
             if APNsReaction.refusesKey(reason) {
-                refuseKey(reason)
+                refuseKey(reason, with: push)
             } else {
                 if response.status == 400 {
-                    keyWasAccepted(on: connection)
+                    keyWasAccepted(with: push, on: connection)
                 }
-                refuseTopic(push.request.topic, reason)
+                response.othersPass = refuseTopic(reason, with: push)
             }
         case .serverError:
             break
         case .expiredProviderToken:
             connection.drain(because: "ExpiredProviderToken")
             if mayRepeatWithNewToken(push) { return }
-            refuseKey("ExpiredProviderToken")
+            refuseKey("ExpiredProviderToken", with: push)
         case .tooManyProviderTokenUpdates:
             logger.warning("APNs counts too many provider tokens", ["key": name])
             fallthrough
@@ -345,19 +355,20 @@ final class APNsConnectionPool: APNsConnection.Owner {
         finish(push, .responded(response))
     }
 
-    private func keyWasAccepted(on connection: APNsConnection) {
+    private func keyWasAccepted(with push: PendingPush, on connection: APNsConnection) {
         if !connection.limit.isProven {
             connection.keyWasProven()
             backOff.succeeded()
             lastFailure = nil
         }
-        if !circuits.areClosed, circuits.accepted(.key) {
+        if !circuits.areQuiet, circuits.accepted(.key, of: push.request.recipient, at: .now) {
             logger.info("APNs accepts the signing key again", ["key": name])
         }
     }
 
-    private func topicWasAccepted(_ topic: String?) {
-        if let topic, !circuits.areClosed, circuits.accepted(.topic(topic)) {
+    private func topicWasAccepted(with push: PendingPush) {
+        guard !circuits.areQuiet, let topic = push.request.topic else { return }
+        if circuits.accepted(.topic(topic), of: push.request.recipient, at: .now) {
             logger.info("APNs accepts pushes to a topic again", ["key": name, "topic": .string(topic)])
         }
     }
@@ -392,7 +403,7 @@ final class APNsConnectionPool: APNsConnection.Owner {
             ["key": name, "code": .string(codeName), "reason": .string(reason ?? "")],
         )
         if let reason, APNsReaction.refusesKey(reason) {
-            refuseKey(reason)
+            refuseKey(reason, with: nil)
         }
     }
 
@@ -534,9 +545,13 @@ final class APNsConnectionPool: APNsConnection.Owner {
                 metrics.streamLimit.add(Double(connection.limit.value), labels)
             }
         }
-        if let reason = circuits.keyRefusal {
-            let labels = APNsCounters.labels(reason, in: environment)
-            metrics.refusedKeys.insert(APNsMetrics.RefusedKey(keyID: key.keyID, labels: labels))
+        for (subject, reason) in circuits.openReasons {
+            let topic = if case .topic(let topic) = subject { topic } else { "" }
+            let labels = APNsMetrics.CircuitLabels(
+                topic: topic,
+                reason: APNsCounters.labels(reason, in: environment),
+            )
+            metrics.openCircuits.insert(APNsMetrics.OpenCircuit(keyID: key.keyID, labels: labels))
         }
     }
 

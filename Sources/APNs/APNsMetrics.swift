@@ -44,10 +44,20 @@ public struct APNsMetrics: Sendable {
         var values: [String] { [environment.rawValue, state] }
     }
 
-    /// A signing key that is held back. Its name tells keys of several lanes apart and is not shown.
-    struct RefusedKey: Hashable, Sendable {
+    /// The topic is a configured bundle id with the suffix of a push type, so there are few; empty for a key.
+    struct CircuitLabels: MetricLabels {
+        static let names = ["environment", "topic", "reason"]
+        let topic: String
+        let reason: ReasonLabels
+
+        var values: [String] { [reason.environment.rawValue, topic, reason.reason] }
+    }
+
+    /// What is held back: all of a signing key, or one of its topics. The key's name tells what lanes have in common
+    /// from what they have not, and is not shown.
+    struct OpenCircuit: Hashable, Sendable {
         let keyID: String
-        let labels: ReasonLabels
+        let labels: CircuitLabels
     }
 
     var responses = Counter<ResponseLabels>(
@@ -65,7 +75,7 @@ public struct APNsMetrics: Sendable {
     )
     var held = Counter<ReasonLabels>(
         "livepush_apns_held_total",
-        help: "Pushes that were not sent because APNs refuses their signing key, and its reason.",
+        help: "Pushes that were not sent because APNs refuses their signing key or topic, and its reason.",
     )
     var connectionFailures = Counter<ReasonLabels>(
         "livepush_apns_connection_failures_total",
@@ -88,7 +98,7 @@ public struct APNsMetrics: Sendable {
         "livepush_apns_waiting",
         help: "Pushes in memory that wait for a free stream.",
     )
-    var refusedKeys: Set<RefusedKey> = []
+    var openCircuits: Set<OpenCircuit> = []
 
     init() {}
 
@@ -104,7 +114,7 @@ public struct APNsMetrics: Sendable {
         openStreams.add(contentsOf: other.openStreams)
         streamLimit.add(contentsOf: other.streamLimit)
         waiting.add(contentsOf: other.waiting)
-        refusedKeys.formUnion(other.refusedKeys)
+        openCircuits.formUnion(other.openCircuits)
     }
 
     /// Writes all of it.
@@ -119,12 +129,12 @@ public struct APNsMetrics: Sendable {
         page.write(openStreams)
         page.write(streamLimit)
         page.write(waiting)
-        var circuits = Gauge<ReasonLabels>(
+        var circuits = Gauge<CircuitLabels>(
             "livepush_circuit_open",
-            help: "Signing keys that APNs refuses, so that their pushes are held until the operator mends it.",
+            help: "Signing keys that APNs refuses, at all or for one topic, so that their pushes are held.",
         )
-        for key in refusedKeys {
-            circuits.add(1, key.labels)
+        for circuit in openCircuits {
+            circuits.add(1, circuit.labels)
         }
         page.write(circuits)
     }

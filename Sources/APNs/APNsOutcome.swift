@@ -24,6 +24,9 @@ public struct APNsResponse: Sendable, Equatable {
     public var channelID: String?
     /// The body of an answer that grants what was asked about channels; empty to pushes.
     public var body: [UInt8] = []
+    /// Since APNs last refused a push to this token because of key or topic, it took others' with the same: what it
+    /// refuses again is this token's own.
+    public var othersPass = false
 
     /// Makes an answer.
     public init(
@@ -87,13 +90,20 @@ public struct APNsHold: Sendable, Equatable {
     public let reason: String
     /// Whether only pushes to one topic are held, not all of the key.
     public let isAboutTopic: Bool
+    /// Only one recipient was refused so far, and another is being tried: the answer is there in a moment.
+    public let isUnconfirmed: Bool
 
     /// No provider token could be made with the key, which is not APNs' fault.
     public static let tokenNotSigned = "ProviderTokenNotSigned"
 
     /// Makes a hold.
-    public init(reason: String, isAboutTopic: Bool = false) {
+    public init(reason: String, isAboutTopic: Bool = false, isUnconfirmed: Bool = false) {
         self.reason = reason
         self.isAboutTopic = isAboutTopic
+        self.isUnconfirmed = isUnconfirmed
+    }
+
+    init(_ refusal: ConfigurationCircuit.Refusal, isAboutTopic: Bool = false) {
+        self.init(reason: refusal.reason, isAboutTopic: isAboutTopic, isUnconfirmed: refusal.isUnconfirmed)
     }
 }

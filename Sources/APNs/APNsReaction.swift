@@ -17,6 +17,9 @@ public enum APNsReaction: Sendable, Equatable {
     case tooManyProviderTokenUpdates
     /// An operator has to mend key, team, topic or certificate; repeating does not help, deleting tokens neither.
     case configurationFault
+    /// The same answer, to one token whose pushes APNs refuses while it takes others' with the same key and topic.
+    /// Apple: not to be repeated.
+    case recipientRefused
     /// TooManyRequests: this token only, later.
     case tooManyRequests(retryAfterSeconds: Int64?)
     /// 5xx: later.
@@ -28,7 +31,8 @@ public enum APNsReaction: Sendable, Equatable {
 
     /// The reaction to an answer. Reasons that Apple does not list are decided by the class of the status.
     public static func of(_ response: APNsResponse) -> APNsReaction {
-        switch (response.status, response.reason) {
+        if response.othersPass { return .recipientRefused }
+        return switch (response.status, response.reason) {
         // 201 and 204 come only to requests about channels.
         case (200, _), (201, _), (204, _):
             .accepted

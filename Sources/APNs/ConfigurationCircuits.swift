@@ -56,6 +56,8 @@ final class KeyCircuits: Sendable {
     private let circuits = Mutex<[Subject: ConfigurationCircuit]>([:])
     /// Read for every push.
     private let isAnyOpen = Atomic(false)
+    /// Read for every answer.
+    private let knowsOfRefusals = Atomic(false)
 
     init(shortest: Duration, longest: Duration) {
         self.shortest = shortest
@@ -65,27 +67,27 @@ final class KeyCircuits: Sendable {
     /// Whether everything may be sent.
     var areClosed: Bool { !isAnyOpen.load(ordering: .relaxed) }
 
-    /// The topics that are refused now.
-    var openTopics: [String] {
+    /// Whether nobody was refused lately: an acceptance is no news.
+    var areQuiet: Bool { !knowsOfRefusals.load(ordering: .relaxed) }
+
+    /// What is refused now, and why.
+    var openReasons: [(subject: Subject, reason: String)] {
         circuits.withLock { circuits in
-            circuits.compactMap { subject, circuit in
-                guard case .topic(let topic) = subject, !circuit.isClosed else { return nil }
-                return topic
-            }
+            circuits.compactMap { subject, circuit in circuit.openReason.map { (subject, $0) } }
         }
     }
 
-    /// Why APNs refuses the key, nil while it does not.
-    var keyRefusal: String? { circuits.withLock { $0[.key]?.openReason } }
-
-    /// What may be sent now. To whom it says `probe`, it is to send one push and to tell what came of it.
-    func admit(_ subject: Subject, at now: MonotonicTime) -> ConfigurationCircuit.Admission {
+    /// What may be sent now. Where it says `probe`, that push is to be sent, and what came of it to be told.
+    ///
+    /// - Parameter recipients: to whom the pushes are that wait; asked only where not everything may be sent.
+    func admit(
+        _ subject: Subject,
+        _ recipients: @autoclosure () -> [ConfigurationCircuit.Recipient?],
+        at now: MonotonicTime,
+    ) -> ConfigurationCircuit.Admission {
         circuits.withLock { circuits in
-            let admission = circuits[subject]?.admission(at: now) ?? .everything
-            if case .probe = admission {
-                circuits[subject]?.probeStarted()
-            }
-            return admission
+            guard circuits[subject]?.isClosed == false else { return .everything }
+            return circuits[subject]?.admit(recipients(), at: now) ?? .everything
         }
     }
 
@@ -94,26 +96,39 @@ final class KeyCircuits: Sendable {
         circuits.withLock { $0[subject]?.probeEndedWithoutAnswer(at: now) }
     }
 
-    /// APNs refused it.
-    ///
-    /// - Returns: whether that is news, which is worth an alarm.
-    func refused(_ subject: Subject, reason: String, at now: MonotonicTime) -> Bool {
+    /// APNs refused it, with a push to this recipient; nil: with nobody's in particular.
+    func refused(
+        _ subject: Subject,
+        reason: String,
+        of recipient: ConfigurationCircuit.Recipient?,
+        at now: MonotonicTime,
+    ) -> ConfigurationCircuit.Finding {
         circuits.withLock { circuits in
-            defer { isAnyOpen.store(true, ordering: .relaxed) }
-            return circuits[subject, default: ConfigurationCircuit(shortest: shortest, longest: longest)]
-                .refused(reason: reason, at: now)
+            defer { note(circuits) }
+            // Apple's reasons for a key are about the token that it signs, which all recipients share.
+            let new = ConfigurationCircuit(shortest: shortest, longest: longest, asksAnother: subject != .key)
+            return circuits[subject, default: new].refused(reason: reason, of: recipient, at: now)
         }
     }
 
     /// APNs took it.
     ///
     /// - Returns: whether it was refused before.
-    func accepted(_ subject: Subject) -> Bool {
+    func accepted(
+        _ subject: Subject,
+        of recipient: ConfigurationCircuit.Recipient?,
+        at now: MonotonicTime,
+    ) -> Bool {
         circuits.withLock { circuits in
-            guard circuits[subject]?.isClosed == false else { return false }
-            circuits[subject]?.accepted()
-            isAnyOpen.store(circuits.values.contains { !$0.isClosed }, ordering: .relaxed)
-            return true
+            guard circuits[subject]?.isQuiet == false else { return false }
+            let wasOpen = circuits[subject]?.accepted(of: recipient, at: now) ?? false
+            note(circuits)
+            return wasOpen
         }
+    }
+
+    private func note(_ circuits: [Subject: ConfigurationCircuit]) {
+        isAnyOpen.store(circuits.values.contains { !$0.isClosed }, ordering: .relaxed)
+        knowsOfRefusals.store(circuits.values.contains { !$0.isQuiet }, ordering: .relaxed)
     }
 }

@@ -26,6 +26,14 @@ enum PendingRequest {
         }
     }
 
+    /// Whose refusal may be about nobody else; a request about channels has none.
+    var recipient: ConfigurationCircuit.Recipient? {
+        switch self {
+        case .push(let request): request.deviceToken
+        case .channel: nil
+        }
+    }
+
     /// apns-id, or apns-request-id.
     var id: String {
         switch self {

@@ -26,6 +26,11 @@ struct PushQueue {
         returned.takeAll() + fresh.takeAll()
     }
 
+    /// What `transform` makes of each, in the order of ``takeAll()``.
+    func map<Value>(_ transform: (PendingPush) -> Value) -> [Value] {
+        returned.map(transform) + fresh.map(transform)
+    }
+
     /// Removes the pushes that `isMeant` names.
     mutating func take(where isMeant: (PendingPush) -> Bool) -> [PendingPush] {
         let all = takeAll()
@@ -55,6 +60,10 @@ struct PushQueue {
         var count: Int { pushes.count - head }
         var first: PendingPush? { isEmpty ? nil : pushes[head] }
         var earliestDeadline: MonotonicTime? { pushes[head...].lazy.compactMap { $0?.deadline }.min() }
+
+        func map<Value>(_ transform: (PendingPush) -> Value) -> [Value] {
+            pushes[head...].compactMap { $0.map(transform) }
+        }
 
         mutating func append(_ push: PendingPush) {
             pushes.append(push)

@@ -72,4 +72,11 @@ struct APNsReactionTests {
         )
         #expect(APNsReaction.of(response) == reaction)
     }
+
+    @Test("What APNs refuses of one recipient while others pass is not to be repeated, and no configuration fault")
+    func recipientAlone() {
+        var response = APNsResponse(status: 403, reason: "Forbidden")
+        response.othersPass = true
+        #expect(APNsReaction.of(response) == .recipientRefused)
+    }
 }

@@ -84,6 +84,7 @@ struct AlarmBookTests {
                 .held(APNsHold(reason: "Forbidden", isAboutTopic: true)),
                 "topic_refused 1/sandbox/activity/Forbidden"
             ),
+            (.held(APNsHold(reason: "Forbidden", isAboutTopic: true, isUnconfirmed: true)), nil),
             (.refused(400, "DeviceTokenNotForTopic"), "wrong_topic 1/sandbox/activity/DeviceTokenNotForTopic"),
             (.refused(400, "BadExpirationDate"), "request_refused 1/sandbox/activity/BadExpirationDate"),
             (

@@ -147,8 +147,10 @@ struct DeliveryStoreQueueTests {
             #expect(try await database.store.backlog(upTo: 100).rows == 3)
             #expect(try await database.store.backlog(upTo: 2).rows == 2)
             #expect(try await database.store.backlog(upTo: 2).oldestMicroseconds > 0)
-            #expect(try await database.store.scheduled(upTo: 100).values.map { $0 } == [1])
-            #expect(try await database.store.scheduled(upTo: 0).isEmpty)
+            let scheduled = try await database.store.scheduled(upTo: 100)
+            #expect(scheduled.rows.values.map { $0 } == [1])
+            #expect(scheduled.oldestMicroseconds > 0)
+            #expect(try await database.store.scheduled(upTo: 0) == QueueDepth.Scheduled())
         }
     }
 

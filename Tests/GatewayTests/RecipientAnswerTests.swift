@@ -240,12 +240,22 @@ struct RecipientAnswerTests {
                 .responded(APNsResponse(status: 429, reason: "TooManyRequests", retryAfterSeconds: 77)),
                 "78 s: TooManyRequests"
             ),
+            (
+                .responded(APNsResponse(status: 503, reason: "ServiceUnavailable", retryAfterSeconds: 77)),
+                "78 s: ServiceUnavailable"
+            ),
+            (
+                .responded(APNsResponse(status: 500, reason: "InternalServerError", retryAfterSeconds: 7)),
+                "8 s: InternalServerError"
+            ),
+            (.responded(APNsResponse(status: 503, reason: "Shutdown", retryAfterSeconds: 7)), "8 s: Shutdown"),
             (.lost, "2 s: connection_lost"),
             (.unanswered(APNsFailure(.timeout), mayHaveBeenProcessed: true), "2 s: timeout"),
             (.unanswered(APNsFailure(.connectFailed), mayHaveBeenProcessed: false), "2 s: connect_failed"),
             (.refused(403, "InvalidProviderToken"), "31 s: InvalidProviderToken"),
             (.refused(400, "TopicDisallowed"), "31 s: TopicDisallowed"),
             (.held(APNsHold(reason: "InvalidProviderToken")), "31 s: InvalidProviderToken"),
+            (.held(APNsHold(reason: "Forbidden", isAboutTopic: true, isUnconfirmed: true)), "2 s: Forbidden"),
         ] as [(APNsOutcome, String)],
     )
     func transient(outcome: APNsOutcome, wait: String) throws {
@@ -278,6 +288,16 @@ struct RecipientAnswerTests {
         #expect(
             script.answered(0, .refused(500, "InternalServerError"), at: 3) == ["wait until 8 s: InternalServerError"]
         )
+    }
+
+    @Test("what APNs refuses of this recipient while others pass ends, and no notification takes its place")
+    func recipientRefused() throws {
+        var script = try Self.pushed()
+        var response = APNsResponse(status: 403, reason: "Forbidden")
+        response.othersPass = true
+        let actions = script.answered(0, .responded(response))
+        #expect(actions.first == "live_activity to phone-1: refused, activity_registered", "\(actions)")
+        #expect(!actions.contains("look up devices"))
     }
 
     @Test("each failed attempt waits longer, until the deadline and no further")

@@ -36,6 +36,17 @@ struct RetryScheduleTests {
         #expect(delay == .seconds(seconds))
     }
 
+    @Test(
+        "after 5xx what APNs asks for counts where it is longer than the schedule, up to a day",
+        arguments: [
+            (1, nil, 1), (1, 3, 3), (1, 0, 1), (1, -7, 1), (4, 3, 120), (4, 600, 600), (1, .max, 86_400),
+        ] as [(Int, Int64?, Int)],
+    )
+    func retryAfter(attempts: Int, retryAfter: Int64?, seconds: Int) {
+        let delay = RetrySchedule.standard.delay(afterAttempts: attempts, retryAfter: retryAfter, jitter: 0)
+        #expect(delay == .seconds(seconds))
+    }
+
     @Test("a schedule without delays takes a second")
     func empty() {
         let schedule = RetrySchedule(delays: [], tooManyRequestsDelay: .seconds(2), holdDelay: .seconds(3))

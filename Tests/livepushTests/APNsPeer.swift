@@ -19,6 +19,10 @@ final class APNsPeer {
             Action(json: #"{"status":429,"retryAfter":\#(retryAfter)}"#)
         }
 
+        static func unavailable(retryAfter: Int) -> Action {
+            Action(json: #"{"status":503,"reason":"ServiceUnavailable","retryAfter":\#(retryAfter)}"#)
+        }
+
         static func silence(times: Int = 1) -> Action { Action(json: #"{"silent":true,"times":\#(times)}"#) }
         static func late(_ seconds: Double, times: Int = 1) -> Action {
             Action(json: #"{"delay":\#(seconds),"times":\#(times)}"#)

@@ -97,6 +97,10 @@ extension EndToEndTests {
                 try bench.peer.answer(topic, .status(400, "TopicDisallowed", times: 0))
                 try bench.update("topic", step: 1)
                 try bench.expectWaiting("topic", "TopicDisallowed")
+                let open = #"livepush_circuit_open{environment="sandbox",topic="com.ex.app.push-type.liveactivity""#
+                #expect(try bench.metric(open) == 1)
+                let showsWait = try eventually(within: 10) { try bench.metric("livepush_retry_oldest_seconds") > 0.5 }
+                #expect(showsWait)
                 try bench.notify("topic")
                 #expect(try bench.pushes(to: phone.deviceToken, 1).map(\.status) == [200])
                 try bench.expectServed(.otherApp)
@@ -105,6 +109,44 @@ extension EndToEndTests {
                     try bench.pushes(to: phone.activityToken).last?.status == 200
                 }
                 #expect(isThrough)
+            }
+        }
+
+        @Test(
+            "One phone whose Live Activity pushes APNs always refuses holds up no other phone, and is recorded as refused",
+            arguments: [(403, "Forbidden"), (400, "TopicDisallowed")],
+        )
+        func oneRefusedPhone(status: Int, reason: String) throws {
+            try FaultBench.run { bench in
+                let accounts = (1...6).map { "\(reason)-\($0)" }
+                let phones = try accounts.map { try bench.phone($0) }
+                try bench.peer.answer(phones[0].activityToken, .status(status, reason, times: 0))
+                // The bad one first and again and again, as a queue has it.
+                for step in 1...2 {
+                    for account in accounts {
+                        try bench.gateway.send {
+                            $0.recipients = [account]
+                            $0.contentState = #"{"step":\#(step)}"#
+                        }
+                    }
+                    for phone in phones.dropFirst() {
+                        let isThrough = try eventually(within: 10) {
+                            try bench.pushes(to: phone.activityToken).last?.contentState == #"{"step":\#(step)}"#
+                        }
+                        #expect(isThrough)
+                    }
+                }
+                try bench.gateway.expectSQL(
+                    """
+                    SELECT DISTINCT account, outcome, apns_status, apns_reason FROM recent_deliveries
+                    WHERE account LIKE '\(reason)-%' AND outcome NOT IN ('accepted_by_apns', 'superseded')
+                    """,
+                    "\(reason)-1|refused|\(status)|\(reason)",
+                    within: 20,
+                )
+                #expect(try bench.pushes(to: phones[0].deviceToken).isEmpty)
+                #expect(try bench.pushes(to: phones[0].activityToken).count <= 5)
+                try bench.gateway.expectSQL("SELECT count(*) FROM alarms WHERE kind = 'topic_refused'", "0", within: 10)
             }
         }
 
@@ -199,6 +241,20 @@ extension EndToEndTests {
                 #expect(doubled[2].received - doubled[1].received >= 0.6)
                 #expect(Set(doubled.map { $0["apns-id"] }).count == 1)
                 #expect(Set(doubled.map { $0["apns-collapse-id"] }).count == 1)
+            }
+        }
+
+        @Test("503 with retry-after: not before that, whatever the schedule says")
+        func unavailableUntil() throws {
+            try FaultBench.run { bench in
+                let phone = try bench.phone("503-until", laID: nil)
+                try bench.peer.answer(phone.deviceToken, .unavailable(retryAfter: 2), .status(503))
+                try bench.notify("503-until")
+                let pushes = try bench.pushes(to: phone.deviceToken, 3)
+                #expect(pushes.map(\.status) == [503, 503, 200])
+                #expect(pushes[1].received - pushes[0].received >= 2)
+                #expect(pushes[2].received - pushes[1].received < 2)
+                #expect(Set(pushes.map { $0["apns-id"] }).count == 1)
             }
         }
 

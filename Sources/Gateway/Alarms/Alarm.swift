@@ -70,6 +70,8 @@ extension Alarm {
             )
             return
         case .held(let hold):
+            // Whether anything is wrong is not known yet.
+            if hold.isUnconfirmed { return nil }
             reason = hold.reason
             if hold.isAboutTopic {
                 kind = .topicRefused

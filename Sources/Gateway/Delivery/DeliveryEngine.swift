@@ -340,7 +340,7 @@ final class DeliveryEngine {
         instance.alarms.note(outcome, for: attempt, of: task.message.underWay)
         guard case .responded(let response) = outcome else { return }
         switch APNsReaction.of(response) {
-        case .configurationFault, .wrongTopic, .requestFault:
+        case .configurationFault, .recipientRefused, .wrongTopic, .requestFault:
             logger.error(
                 "APNs refuses pushes",
                 [

@@ -9,10 +9,11 @@ enum PushVerdict: Sendable, Equatable {
     case tryOtherEnvironment
     /// Not to be repeated.
     case refused
-    /// An operator has to mend something; the push waits.
-    case hold
+    /// An operator has to mend something; the push waits. Or only for a moment, while it is found out whether it is so.
+    case hold(isUnconfirmed: Bool)
     case retryAfterTooMany(seconds: Int64?)
-    case retry
+    /// Later; where APNs said when, not before that.
+    case retry(after: Int64?)
     /// It never left: no attempt was made. It waits for its turn.
     case notSent
 
@@ -22,13 +23,13 @@ enum PushVerdict: Sendable, Equatable {
         where failure.kind == .backlogged || failure.kind == .timeout:
             // Turned away, or grown too old before a stream was free.
             .notSent
-        case .unanswered: .retry
-        case .held: .hold
-        case .responded(let response): of(APNsReaction.of(response))
+        case .unanswered: .retry(after: nil)
+        case .held(let hold): .hold(isUnconfirmed: hold.isUnconfirmed)
+        case .responded(let response): of(APNsReaction.of(response), response.retryAfterSeconds)
         }
     }
 
-    private static func of(_ reaction: APNsReaction) -> PushVerdict {
+    private static func of(_ reaction: APNsReaction, _ retryAfter: Int64?) -> PushVerdict {
         switch reaction {
         case .accepted: .accepted
         case .tokenDead(let milliseconds):
@@ -39,10 +40,10 @@ enum PushVerdict: Sendable, Equatable {
                 }
             )
         case .suspectToken: .tryOtherEnvironment
-        case .wrongTopic, .payloadTooLarge, .requestFault: .refused
-        case .configurationFault: .hold
+        case .wrongTopic, .payloadTooLarge, .requestFault, .recipientRefused: .refused
+        case .configurationFault: .hold(isUnconfirmed: false)
         case .tooManyRequests(let seconds): .retryAfterTooMany(seconds: seconds)
-        default: .retry
+        default: .retry(after: retryAfter)
         }
     }
 }

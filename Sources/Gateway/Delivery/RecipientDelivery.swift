@@ -236,8 +236,9 @@ struct RecipientDelivery: Sendable {
             }
         case .refused:
             settle(index, as: .refused)
-        case .hold:
-            wait(index, until: now + schedule.holdDelay)
+        case .hold(let isUnconfirmed):
+            let delay = isUnconfirmed ? schedule.delay(afterAttempts: 1, jitter: jitter()) : schedule.holdDelay
+            wait(index, until: now + delay)
         case .retryAfterTooMany(let seconds):
             let delay = schedule.delayAfterTooManyRequests(
                 attempts: progress.targets[index].attempts,
@@ -245,8 +246,13 @@ struct RecipientDelivery: Sendable {
                 jitter: jitter(),
             )
             wait(index, until: now + delay)
-        case .retry:
-            wait(index, until: now + schedule.delay(afterAttempts: progress.targets[index].attempts, jitter: jitter()))
+        case .retry(let seconds):
+            let delay = schedule.delay(
+                afterAttempts: progress.targets[index].attempts,
+                retryAfter: seconds,
+                jitter: jitter(),
+            )
+            wait(index, until: now + delay)
         case .notSent:
             wait(index, until: now, because: RecipientDelivery.backlogged)
             line = pushed.attempt.destination.line

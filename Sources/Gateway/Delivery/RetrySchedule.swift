@@ -4,6 +4,8 @@ public struct RetrySchedule: Sendable, Equatable {
     public let delays: [Duration]
     /// First delay after 429 without `retry-after`; it doubles with each attempt, up to the last of `delays`.
     public let tooManyRequestsDelay: Duration
+    /// A day bounds what a broken peer may ask for by `retry-after`; the message's own deadline comes first anyway.
+    private static let longestRetryAfter: Int64 = 86_400
     /// Delay after a fault that only the operator can mend (signing key, topic, certificate).
     public let holdDelay: Duration
 
@@ -28,18 +30,19 @@ public struct RetrySchedule: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - attempts: how many were made, the failed one included.
+    ///   - retryAfter: for how many seconds APNs asked not to try again; what is longer counts (RFC 9110, 10.2.3).
     ///   - jitter: 0 to 1, spreads what failed together over a quarter of the delay.
-    func delay(afterAttempts attempts: Int, jitter: Double) -> Duration {
+    func delay(afterAttempts attempts: Int, retryAfter: Int64? = nil, jitter: Double) -> Duration {
         let delay = delays[min(max(attempts, 1), delays.count) - 1]
-        return spread(delay, jitter)
+        let asked = Duration.seconds(min(retryAfter ?? 0, RetrySchedule.longestRetryAfter))
+        return spread(max(delay, asked), jitter)
     }
 
     /// The delay after a 429.
     func delayAfterTooManyRequests(attempts: Int, retryAfter: Int64?, jitter: Double) -> Duration {
         let longest = delays[delays.count - 1]
         if let retryAfter, retryAfter >= 0 {
-            // A day bounds what a broken peer may ask for; the message's own deadline comes first anyway.
-            return spread(.seconds(min(retryAfter, 86_400)), jitter)
+            return spread(.seconds(min(retryAfter, RetrySchedule.longestRetryAfter)), jitter)
         }
         let doubled = tooManyRequestsDelay * Double(1 << min(max(attempts - 1, 0), 16))
         return spread(min(doubled, max(longest, tooManyRequestsDelay)), jitter)

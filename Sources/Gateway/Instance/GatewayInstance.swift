@@ -77,7 +77,7 @@ public final class GatewayInstance: Sendable {
     /// where that is more, those of this app that are tried again later. While APNs is away all of them are tried again
     /// later; while only an app's key is refused, its queue does not stop the others.
     func backlog(of sdkAppID: Int64) -> Int64 {
-        state.withLock { max($0.queue?.due ?? 0, $0.queue?.scheduled?[sdkAppID] ?? 0) }
+        state.withLock { max($0.queue?.due ?? 0, $0.queue?.scheduled?.rows[sdkAppID] ?? 0) }
     }
 
     /// What is known of the process and of the queue.

@@ -18,6 +18,10 @@ public struct InstanceMetrics: Sendable {
         "livepush_queue_oldest_seconds",
         help: "How long the oldest due row has waited for a gateway, 0 if there is none.",
     )
+    private var oldestRetry = Gauge<NoLabels>(
+        "livepush_retry_oldest_seconds",
+        help: "How long ago the oldest message was accepted that waits for another attempt, held or not; else 0.",
+    )
     private var scheduled = Gauge<NoLabels>(
         "livepush_scheduled_messages",
         help: "Messages that wait for their time, up to the backlog limit.",
@@ -39,7 +43,8 @@ public struct InstanceMetrics: Sendable {
         guard let queue else { return }
         rows.set(Double(queue.due), StateLabel(state: "due"))
         if let scheduled = queue.scheduled {
-            rows.set(Double(scheduled.values.reduce(0, +)), StateLabel(state: "scheduled"))
+            rows.set(Double(scheduled.rows.values.reduce(0, +)), StateLabel(state: "scheduled"))
+            oldestRetry.set(Double(scheduled.oldestMicroseconds) * 1e-6)
         }
         oldest.set(Double(queue.oldestMicroseconds) * 1e-6)
         guard let schedule = queue.schedule else { return }
@@ -52,6 +57,7 @@ public struct InstanceMetrics: Sendable {
         page.write(alive)
         page.write(rows)
         page.write(oldest)
+        page.write(oldestRetry)
         page.write(scheduled)
         page.write(late)
         page.write(counts.takeovers)
@@ -77,10 +83,16 @@ struct QueueDepth: Sendable, Equatable {
     var due: Int64 = 0
     /// How long the oldest of them has been due.
     var oldestMicroseconds: Int64 = 0
-    /// Rows of each app that are due later; nil before they were counted.
-    var scheduled: [Int64: Int64]?
+    /// What is due later; nil before it was counted.
+    var scheduled: Scheduled?
     /// Messages that wait for their time; nil before they were counted.
     var schedule: Schedule?
+
+    /// Rows of each app, and how long ago the message of the oldest was accepted.
+    struct Scheduled: Sendable, Equatable {
+        var rows: [Int64: Int64] = [:]
+        var oldestMicroseconds: Int64 = 0
+    }
 
     /// How many messages wait for their time, and for how long that of the earliest has passed.
     struct Schedule: Sendable, Equatable {

@@ -248,27 +248,29 @@ extension DeliveryStore {
         return (try row.integer(0), try row.integer(1))
     }
 
-    /// How many rows of each app are due later or stand in a line, and are owned by nobody, counted up to `limit` of all. Those that only keep a
-    /// message's content for such rows are not counted.
-    func scheduled(upTo limit: Int64) async throws(PostgresError) -> [Int64: Int64] {
+    /// How many rows of each app are due later or stand in a line, and are owned by nobody, counted up to `limit` of all,
+    /// and how old the oldest is. Those that only keep a message's content for such rows are not counted.
+    func scheduled(upTo limit: Int64) async throws(PostgresError) -> QueueDepth.Scheduled {
         let result = try await pool.run(
             PostgresStatement(
                 """
-                SELECT sdk_app_id, count(*) FROM (
-                    (SELECT sdk_app_id FROM pending
+                SELECT sdk_app_id, count(*), (extract(epoch FROM now() - min(accepted_at)) * 1000000)::bigint FROM (
+                    (SELECT sdk_app_id, accepted_at FROM pending
                     WHERE instance_id IS NULL AND line IS NULL AND due > now() AND due < 'infinity' LIMIT $1::bigint)
                     UNION ALL
-                    (SELECT sdk_app_id FROM pending WHERE instance_id IS NULL AND line IS NOT NULL LIMIT $1::bigint)
+                    (SELECT sdk_app_id, accepted_at FROM pending WHERE instance_id IS NULL AND line IS NOT NULL
+                        LIMIT $1::bigint)
                     LIMIT $1::bigint) AS scheduled
                 GROUP BY sdk_app_id
                 """,
                 [.integer(limit)],
             )
         )
-        var rows: [Int64: Int64] = [:]
+        var scheduled = QueueDepth.Scheduled()
         for row in result.rows {
-            rows[try row.integer(0)] = try row.integer(1)
+            scheduled.rows[try row.integer(0)] = try row.integer(1)
+            scheduled.oldestMicroseconds = max(scheduled.oldestMicroseconds, try row.integer(2))
         }
-        return rows
+        return scheduled
     }
 }

@@ -31,6 +31,7 @@ DEFAULTS = {
     "lowerAfter": 1,
     "answers": [],              # [status, reason] of the next requests, then 200
     "always": None,             # [status, reason] of every request
+    "byToken": {},              # token -> [status, reason] of all its requests
     "wedge": False,             # after a 403 a connection answers everything with it
     "hold": 0.0,                # seconds of quiet before answers go out, so that streams pile up
     "silentTokens": [],         # tokens that get no answer
@@ -195,6 +196,8 @@ class Connection:
                 continue
             if self.refused_reason:
                 status, reason = 403, self.refused_reason
+            elif self.token(stream) in options["byToken"]:
+                status, reason = options["byToken"][self.token(stream)]
             elif options["always"]:
                 status, reason = options["always"]
             elif options["answers"]:
@@ -202,6 +205,10 @@ class Connection:
                 if options["wedge"] and status == 403:
                     self.refused_reason = reason
             self.answer(stream, status, reason)
+
+    def token(self, stream):
+        headers, _ = self.open.get(stream, ([], None))
+        return dict(headers).get(b":path", b"").decode().rsplit("/", 1)[-1]
 
     def answer(self, stream, status, reason):
         if stream not in self.open:
