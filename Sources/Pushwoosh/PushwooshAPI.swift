@@ -285,9 +285,7 @@ public final class PushwooshAPI {
         if let refusal = review.refusal { throw PushwooshFault(path: Self.path(refusal, path), refusal.message) }
         order.fitsAll = review.fitsAll
         if review.isBySchema { warnings.removeAll(where: \.isDateGuess) }
-        // The gateway puts Pushwoosh's own member there.
-        for notice in review.warnings
-        where notice.part != .attributes || notice.code != .unknownMember || notice.place != ".pushwoosh" {
+        for notice in review.warnings where !notice.isOfPushwooshMember {
             warnings.append(
                 RequestWarning(field: Self.path(notice, path), code: notice.code.rawValue, message: notice.message)
             )

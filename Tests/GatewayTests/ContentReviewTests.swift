@@ -135,6 +135,32 @@ struct ContentReviewTests {
         }
     }
 
+    @Test("What a schema finds is explained without the member that Pushwoosh's API itself adds")
+    func explained() throws {
+        var application = Fixture.application()
+        let schema = try Self.schema(#"{"key": "step", "type": "Double"}"#)
+        application.contentSchemas = ContentSchemas(rules: ContentRules(), types: ["Ride": [schema]])
+        var content = Fixture.content(.start)
+        let attributes = #"{"more":1,"pushwoosh":{"activityId":"order-7"}}"#
+        content.start = ActivityStart(attributesType: "Ride", attributes: Array(attributes.utf8))
+        var order = Fixture.order(
+            ActivityInstruction(laID: "order-7", content: content, defaultDismissal: .system)
+        )
+        for (dialect, places) in [
+            (PushOrder.Dialect.pushwoosh, [".more"]), (.tencent, [".more", ".pushwoosh"]),
+        ] {
+            order.dialect = dialect
+            let verdict = RecipientExplanation.ContentVerdict(
+                try Fixture.message(order, application: application),
+                attributesType: "Ride",
+                appVersion: nil,
+                now: Fixture.accepted,
+            )
+            #expect(verdict?.word == "fits")
+            #expect(verdict?.notices.map(\.place) == places)
+        }
+    }
+
     @Test("A member that the type of a start lacks is told, whatever other types have")
     func membersOfTheNamedType() throws {
         let match = try Self.schema(#"{"key": "n", "type": "Int?"}, {"key": "home", "type": "Int?"}"#, type: "Match")
