@@ -188,7 +188,10 @@ let package = Package(
         ),
         tests(
             "Pushwoosh",
-            ["EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "PostgresClient", "VerbatimJSON"],
+            [
+                "ContentSchema", "EventLoop", "Gateway", "HTTPServer", "LiveActivity", "Logging", "PostgresClient",
+                "VerbatimJSON",
+            ],
         ),
         tests(
             "ClientAPI",

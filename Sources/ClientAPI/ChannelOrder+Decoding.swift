@@ -121,10 +121,11 @@ extension BodyFields {
 
     private func text(_ name: String, in alert: JSONValue) throws(RegistrationFault) -> AlertText? {
         guard let value = alert[name], value.kind != .null else { return nil }
-        guard let text = AlertText(value) else {
-            let message = #"alert.\#(name) is a string, or an object of "loc-key" and "loc-args""#
-            throw RegistrationFault(.wrongType, message, field: "alert.\(name)")
+        do throws(AlertTextFault) {
+            return try AlertText(value, nullIsAbsent: true)
+        } catch {
+            let field = "alert.\(name)\(error.place)"
+            throw RegistrationFault(.wrongType, "\(field) \(error.problem)", field: field)
         }
-        return text
     }
 }

@@ -18,6 +18,8 @@ enum ClientAnswer {
                 writer.member("applied", false)
                 writer.member("reason", "stale_sequence")
             }
+        case .tokenOfOtherKind:
+            ClientError(.invalidToken, "token \(RegistrationOutcome.otherKind)", field: "token").response
         }
     }
 

@@ -34,7 +34,8 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case wrongType = "wrong_type"
     /// 422: a field has a value that it cannot have.
     case invalidValue = "invalid_value"
-    /// 422: the token is neither hex nor base64, or not 32 to 256 bytes.
+    /// 422: the token is neither hex nor base64, or not 32 to 256 bytes; or one for an activity is a device token or a
+    /// push-to-start token.
     case invalidToken = "invalid_token"
     /// 422: the app has no certificate with this businessId.
     case unknownBusinessID = "unknown_business_id"

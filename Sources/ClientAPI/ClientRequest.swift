@@ -56,7 +56,7 @@ enum ClientRequest: Equatable {
             let fields = try BodyFields(request.body)
             let (token, installation) = try ClientError.refusing { () throws(RegistrationFault) in
                 let installation = try fields.installation()
-                let type = try RegistrationRules.attributesType(type)
+                let type = try RegistrationRules.startedType(type)
                 return (try fields.startToken(type, hasCertificate: hasCertificate), installation)
             }
             self = .putStartToken(token, try identity.owner(of: installation))

@@ -263,6 +263,25 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         }
     }
 
+    func registeredTokens(
+        among tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<PushToken> {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.registeredTokens(among: tokens, in: sdkAppID)
+        }
+    }
+
+    func hasActivity(
+        _ laID: String,
+        for event: ActivityEvent,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.hasActivity(laID, for: event, in: sdkAppID)
+        }
+    }
+
     // MARK: - MessageRevoker
 
     /// How long after its acceptance a message can be taken back: Tencent's limit.

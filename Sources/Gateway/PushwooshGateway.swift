@@ -29,6 +29,20 @@ public protocol PushwooshGateway: MessageGateway {
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> [String: PushToken]
 
+    /// Which of these device tokens phones of an app have registered.
+    func registeredTokens(
+        among tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<PushToken>
+
+    /// Whether an update or an end finds a phone of the app on which the activity runs, ended a moment ago, or may still come up
+    /// after a start that was sent.
+    func hasActivity(
+        _ laID: String,
+        for event: ActivityEvent,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Bool
+
     /// The activities that run on phones of an app with these tokens; those that are not registered are left out.
     func activities(
         withTokens tokens: [PushToken],

@@ -318,7 +318,7 @@ final class HTTPConnection {
             "refused a request",
             ["reason": .string(fault.rawValue), "status": .count(fault.status), "client": .string(remoteAddress)],
         )
-        send(server.answer(to: fault), closes: true)
+        send(server.answer(to: fault, path: head?.path ?? parser.targetSoFar), closes: true)
     }
 
     private func send(_ response: HTTPResponse, closes: Bool) {

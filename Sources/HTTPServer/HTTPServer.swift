@@ -101,7 +101,7 @@ public final class HTTPServer {
             isFull = true
             logger.warning("too many connections", ["limit": .count(configuration.maximumConnections)])
         }
-        let bytes = serialize(answer(to: .tooManyConnections), omitsBody: false, closes: true)
+        let bytes = serialize(answer(to: .tooManyConnections, path: ""), omitsBody: false, closes: true)
         _ = bytes.withUnsafeBytes { SocketCall.send($0, to: descriptor) }
         SocketCall.finishWriting(descriptor)
         // Bytes left unread would make the kernel send a reset after the answer.
@@ -129,9 +129,10 @@ public final class HTTPServer {
         pending[exchange] = nil
     }
 
-    func answer(to fault: HTTPFault) -> HTTPResponse {
+    /// - Parameter path: as far as it was read.
+    func answer(to fault: HTTPFault, path: String) -> HTTPResponse {
         refusals[fault.rawValue, default: 0] += 1
-        let body = configuration.errorBody(fault.status, fault.rawValue)
+        let body = configuration.errorBody(HTTPRefusal(fault, path: path))
         return .json(fault.status, body, headers: fault == .tooManyConnections ? [("Retry-After", "1")] : [])
     }
 

@@ -27,16 +27,12 @@ public struct HTTPServerConfiguration: Sendable {
     /// The longest request body, in bytes after chunked decoding; beyond that 413. Default 256 KB.
     public var maximumBodyBytes = 256 * 1024
 
-    /// Makes the body of an answer that the server gives by itself, as `application/json`, from its status and machine
-    /// word.
+    /// Makes the body of an answer that the server gives by itself, as `application/json`.
     ///
     /// The words: `malformed_request` (400), `request_timeout` (408), `body_too_large` (413), `expectation_failed`
     /// (417), `head_too_large` (431), `method_not_implemented` and `transfer_coding_not_implemented` (501),
     /// `too_many_connections` (503), `http_version_not_supported` (505).
-    public var errorBody: @Sendable (_ status: Int, _ word: String) -> [UInt8] = { _, word in
-        let message = HTTPFault(rawValue: word)?.message ?? ""
-        return Array(#"{"error":{"code":"\#(word)","message":"\#(message)"}}"#.utf8)
-    }
+    public var errorBody: @Sendable (HTTPRefusal) -> [UInt8] = { $0.body }
 
     /// Makes a configuration of the defaults.
     public init() {}

@@ -57,6 +57,9 @@ final class RequestParser {
         parser.deallocate()
     }
 
+    /// The second word of the request line, as far as it was read.
+    var targetSoFar: String { String(decoding: recorded.target, as: UTF8.self) }
+
     /// Forgets the last request.
     func begin() {
         http_parser_init(parser, HTTP_REQUEST)

@@ -19,7 +19,17 @@ public struct ActivityAlert: Sendable, Equatable, CustomStringConvertible {
 
     /// Whether it has no text. Apple leaves undefined what an alert without text does, so none is sent then.
     public var isEmpty: Bool {
-        (self.title?.isEmpty ?? true) && (self.body?.isEmpty ?? true) && (self.subtitle?.isEmpty ?? true)
+        (self.title?.isEmpty ?? true) && (self.body?.isEmpty ?? true)
+            && (self.subtitle?.allSatisfy(\.isWhitespace) ?? true)
+    }
+
+    /// The alert of a start: where it has only one of title and body, that stands for both. Apple wants both and leaves
+    /// undefined what a start with one does; phones may bring up nothing.
+    var completed: ActivityAlert {
+        var alert = self
+        if alert.title?.isEmpty ?? true { alert.title = self.body }
+        if alert.body?.isEmpty ?? true { alert.body = self.title }
+        return alert
     }
 
     /// Which parts there are; never their text.

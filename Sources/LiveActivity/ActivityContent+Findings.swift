@@ -74,7 +74,9 @@ extension ActivityContent {
             findings.append(finding)
         }
         if self.event == .start, alert.title?.isEmpty ?? true || alert.body?.isEmpty ?? true {
-            let message = "has no \(alert.title?.isEmpty ?? true ? "title" : "body"); a start should have both"
+            let (missing, present) = alert.title?.isEmpty ?? true ? ("title", "body") : ("body", "title")
+            let message =
+                "has no \(missing); a start must have both, so that the \(present) is sent as the \(missing) too"
             findings.append(.warning(.alert, .alertIncomplete, message))
         }
         return findings

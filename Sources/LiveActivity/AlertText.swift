@@ -12,12 +12,17 @@ public enum AlertText: Sendable, Equatable, ExpressibleByStringLiteral, CustomSt
         self = .plain(words)
     }
 
-    /// Whether there is nothing to show: no words, or no key.
+    /// Whether there is nothing to show: no words but blanks, or no key.
     public var isEmpty: Bool {
         switch self {
-        case .plain(let words): words.isEmpty
+        case .plain(let words): words.allSatisfy(\.isWhitespace)
         case .localized(let key, _): key.isEmpty
         }
+    }
+
+    /// The words themselves; nil where there are none, or the app has them.
+    public var words: String? {
+        if case .plain(let words) = self, !self.isEmpty { words } else { nil }
     }
 
     /// Writes the text as Apple wants it inside the alert of a Live Activity: a string, or `{loc-key, loc-args}`. The keys
@@ -41,20 +46,39 @@ public enum AlertText: Sendable, Equatable, ExpressibleByStringLiteral, CustomSt
         }
     }
 
-    /// Reads what `write(to:)` wrote.
+    /// Reads a text of a request, or what `write(to:)` wrote. Members that Apple does not have are ignored.
     ///
-    /// - Returns: nil for another form.
-    public init?(_ value: JSONValue) {
+    /// - Parameter nullIsAbsent: whether `loc-args` may be null, and counts as absent then.
+    /// - Throws: ``AlertTextFault`` for another form: the phone would show the text without what it cannot read.
+    public init(_ value: JSONValue, nullIsAbsent: Bool = false) throws(AlertTextFault) {
         if let words = value.string {
             self = .plain(words)
             return
         }
-        guard let key = value["loc-key"]?.string else { return nil }
-        let arguments = value["loc-args"]?.elements ?? []
-        let texts = arguments.compactMap(\.string)
-        guard texts.count == arguments.count else { return nil }
-        self = .localized(key: key, arguments: texts)
+        guard value.kind == .object else {
+            throw AlertTextFault(place: "", problem: "must be a string, or an object of loc-key and loc-args")
+        }
+        guard let key = value["loc-key"]?.string else {
+            let problem = value["loc-key"] == nil ? "is missing" : "must be a string"
+            throw AlertTextFault(place: ".loc-key", problem: problem)
+        }
+        var arguments: [String] = []
+        if let list = value["loc-args"], !(nullIsAbsent && list.kind == .null) {
+            guard list.kind == .array else {
+                throw AlertTextFault(place: ".loc-args", problem: "must be an array of strings")
+            }
+            for (index, element) in list.elements.enumerated() {
+                guard let argument = element.string else {
+                    throw AlertTextFault(place: ".loc-args[\(index)]", problem: "must be a string")
+                }
+                arguments.append(argument)
+            }
+        }
+        self = .localized(key: key, arguments: arguments)
     }
+
+    /// The members of a text that is an object.
+    public static let members = ["loc-key", "loc-args"]
 
     /// The kind and size; never the text.
     public var description: String {
@@ -70,5 +94,18 @@ public enum AlertText: Sendable, Equatable, ExpressibleByStringLiteral, CustomSt
         case .plain(let words): [words]
         case .localized(let key, let arguments): [key] + arguments
         }
+    }
+}
+
+/// Why a text of an alert cannot be read. Holds nothing of the text.
+public struct AlertTextFault: Error, Equatable, Sendable {
+    /// The place inside the text, such as `.loc-args[0]`; empty: the text itself.
+    public let place: String
+    /// What is wrong there, a clause.
+    public let problem: String
+
+    init(place: String, problem: String) {
+        self.place = place
+        self.problem = problem
     }
 }

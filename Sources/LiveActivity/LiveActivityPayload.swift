@@ -17,15 +17,23 @@ public enum LiveActivityPayload {
     public static func surelyFits(_ content: ActivityContent) -> Bool {
         let json = content.contentState.count + (content.relevanceScore?.count ?? 0)
         if content.alert == nil, content.start == nil { return PayloadLimit.surelyHolds(texts: [], json: json) }
-        let texts = (content.alert?.title?.strings ?? []) + (content.alert?.body?.strings ?? [])
+        let alert = content.sentAlert
+        let texts = (alert?.title?.strings ?? []) + (alert?.body?.strings ?? [])
         return PayloadLimit.surelyHolds(
             texts: texts + [
-                content.alert?.subtitle, content.alert?.sound, content.start?.attributesType,
+                alert?.subtitle, alert?.sound, content.start?.attributesType,
                 content.start?.pushChannel,
             ],
             // Each argument of a localized text has quotation marks and a comma.
             json: json + (content.start?.attributes.count ?? 0) + 3 * texts.count,
         )
+    }
+}
+
+extension ActivityContent {
+    /// The alert as it is sent.
+    fileprivate var sentAlert: ActivityAlert? {
+        self.event == .start ? self.alert?.completed : self.alert
     }
 }
 
@@ -56,7 +64,7 @@ public struct LiveActivityPayloadTemplate: Sendable {
         if content.event == .end { writer.member("dismissal-date", dismissalDate) }
         writer.member("stale-date", content.staleDate)
         writer.member("relevance-score", raw: content.relevanceScore)
-        if let alert = content.alert, !alert.isEmpty {
+        if let alert = content.sentAlert, !alert.isEmpty {
             writer.key("alert")
             writer.beginObject()
             Self.write("title", alert.title, to: &writer)

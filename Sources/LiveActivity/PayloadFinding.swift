@@ -118,7 +118,7 @@ extension PayloadFinding {
         case notANumber = "not_a_number"
         /// A start has no alert with a text.
         case alertMissing = "alert_missing"
-        /// A start's alert lacks its title or its body.
+        /// A start's alert lacks its title or its body; the other one takes its place.
         case alertIncomplete = "alert_incomplete"
         /// An alert without text, which is left out.
         case alertEmpty = "alert_empty"
@@ -172,6 +172,14 @@ extension PayloadFinding {
         case payloadTooLarge = "payload_too_large"
         /// More bytes of state than ActivityKit takes.
         case stateTooLarge = "state_too_large"
+
+        /// Whether it only guesses, by the name of a member of the app's types, that a date is meant. A schema knows.
+        public var isDateGuess: Bool {
+            switch self {
+            case .dateAsUnixSeconds, .dateAsMilliseconds, .dateAsText: true
+            default: false
+            }
+        }
     }
 }
 

@@ -33,43 +33,57 @@ extension LiveActivityNotification {
         // Dates are judged by the time at which it is sent.
         let sent = (sendAt ?? now).seconds
         var warnings: [RequestWarning] = []
-        let alert = try Self.alert(fields, isStart: isStart, &warnings)
+        let texts = try Self.texts(fields)
+        let alert = try Self.alert(texts, fields, isStart: isStart, &warnings)
         content = try Self.content(activity, isStart: isStart, laID: laID ?? "", alert: alert, now: sent, &warnings)
         priority = fields["apns_priority"]?.integer == 10 ? 10 : nil
         target = if let tokens { .tokens(tokens) } else { try Self.target(fields, isStart: isStart) }
-        fallback = NotificationContent(
-            title: try fields.text("title"),
-            subtitle: try fields.text("subtitle"),
-            body: try fields.text("content"),
-            sound: try fields.text("ios_sound"),
-        )
+        fallback = texts
         self.warnings = warnings
         try self.check(fields, activity, isStart: isStart, now: sent)
     }
 
+    /// What a notification shows that stands in; its texts are the alert's too.
+    private static func texts(_ fields: RequestFields) throws(PushwooshFault) -> NotificationContent {
+        NotificationContent(
+            title: try fields.words("title"),
+            subtitle: try fields.words("subtitle"),
+            body: try fields.words("content"),
+            sound: try fields.text("ios_sound"),
+        )
+    }
+
     /// An alert where there is a text; its sound stands inside.
     private static func alert(
+        _ texts: NotificationContent,
         _ fields: RequestFields,
         isStart: Bool,
         _ warnings: inout [RequestWarning],
     ) throws(PushwooshFault) -> ActivityAlert? {
-        let alert = ActivityAlert(
-            title: try fields.text("title").map(AlertText.plain),
-            subtitle: try fields.text("subtitle"),
-            body: try fields.text("content").map(AlertText.plain),
-            sound: try fields.text("ios_sound"),
+        func warn(_ name: String, _ code: PayloadFinding.Code, _ message: String) {
+            warnings.append(RequestWarning(field: fields.path(of: name), code: code.rawValue, message: message))
+        }
+        if isStart {
+            guard texts.title != nil || texts.body != nil else {
+                throw fields.fault("content", "content and title are both missing or empty; a start needs one of them")
+            }
+            if texts.title == nil || texts.body == nil {
+                let (missing, present) = texts.title == nil ? ("title", "content") : ("content", "title")
+                let message = "is missing or empty; a start must have both, so that the \(present) is sent in its place"
+                warn(missing, .alertIncomplete, message)
+            }
+        } else if texts.isEmpty {
+            if texts.sound != nil {
+                warn("ios_sound", .alertEmpty, "does not play without content, title or subtitle, and was left out")
+            }
+            return nil
+        }
+        return ActivityAlert(
+            title: texts.title.map(AlertText.plain),
+            subtitle: texts.subtitle,
+            body: texts.body.map(AlertText.plain),
+            sound: texts.sound,
         )
-        guard isStart else { return alert.isEmpty ? nil : alert }
-        guard alert.title != nil || alert.body != nil else {
-            throw fields.fault("content", "content and title are both missing or empty; a start needs one of them")
-        }
-        if alert.title == nil || alert.body == nil {
-            let name = alert.title == nil ? "title" : "content"
-            let message = "is missing or empty; a start should have content and title"
-            let code = PayloadFinding.Code.alertIncomplete.rawValue
-            warnings.append(RequestWarning(field: fields.path(of: name), code: code, message: message))
-        }
-        return alert
     }
 
     private static func content(
@@ -99,8 +113,7 @@ extension LiveActivityNotification {
         if isStart {
             content.start = try start(fields, laID: laID, now: now, &warnings)
         }
-        for finding in content.findings(now: now)
-        where finding.code != .contentStateMissing && finding.field != .alert {
+        for finding in content.findings(now: now) where finding.field != .alert {
             let field = fields.path(of: finding.field.rawValue)
             guard finding.severity == .warning else {
                 throw PushwooshFault(path: field + finding.path, finding.message)
@@ -108,8 +121,20 @@ extension LiveActivityNotification {
             warnings.append(RequestWarning(finding, field: field))
         }
         if event == .end { content.staleDate = nil } else { content.dismissalDate = nil }
+        let known = Self.fieldsOfBoth + (isStart ? Self.fieldsOfStart : [])
+        for (name, _) in fields.object.members where !known.contains(name) {
+            let names = known.dropLast().joined(separator: ", ") + " and " + (known.last ?? "")
+            let message = "nothing reads this field; live_activity has \(names)"
+            warnings.append(RequestWarning(field: fields.path(of: name), code: "unknown_field", message: message))
+        }
         return content
     }
+
+    /// `title` stands in all of Pushwoosh's examples and does nothing.
+    private static let fieldsOfBoth = [
+        "event", "title", "content-state", "stale-date", "relevance-score", "dismissal-date",
+    ]
+    private static let fieldsOfStart = ["attributes-type", "attributes"]
 
     private static func event(_ fields: RequestFields, isStart: Bool) throws(PushwooshFault) -> ActivityEvent {
         let name = try fields.string("event")
@@ -148,7 +173,12 @@ extension LiveActivityNotification {
         warnings += DateKeyCheck.findings(in: attributes.object, .attributes, now: now).map {
             RequestWarning($0, field: fields.path(of: "attributes"))
         }
-        return ActivityStart(attributesType: type, attributes: naming(laID, in: attributes.object))
+        // Pushwoosh's callers update every activity that they start, and from iOS 18 on its token has to be asked for.
+        return ActivityStart(
+            attributesType: type,
+            attributes: naming(laID, in: attributes.object),
+            wantsPushToken: true,
+        )
     }
 
     /// The attributes with the activity's id where Pushwoosh's SDK has it: types that conform to its protocol cannot be
@@ -190,6 +220,13 @@ extension LiveActivityNotification {
         if let filter {
             guard filter.utf8.count <= 128 else { throw fields.fault("filter", "has more than 128 bytes") }
             return .filter(filter)
+        }
+        // A variable that nobody has set is no word for everybody either.
+        if let unset = ["users", "devices", "filter", "filter_code"].first(where: { fields.object[$0] != nil }) {
+            throw fields.fault(
+                unset,
+                "must not be empty; leave it out to reach \(isStart ? "every account" : "all who have the activity")"
+            )
         }
         return isStart ? .everyone : .activity
     }

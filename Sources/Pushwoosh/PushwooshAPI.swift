@@ -29,6 +29,12 @@ public final class PushwooshAPI {
         self.logger = logger
     }
 
+    /// The body of what the HTTP server answers by itself to a request whose path begins with `/json`, such as one that is too
+    /// large: with a numeric `status_code`, as every answer.
+    public static func body(of refusal: HTTPRefusal) -> [UInt8] {
+        PushwooshAnswer.body(of: refusal)
+    }
+
     /// Answers a request whose path begins with `/json`.
     public func respond(to request: HTTPRequest) async -> HTTPResponse {
         let method = PushwooshMethod(pathSegments: request.pathSegments)
@@ -135,25 +141,17 @@ public final class PushwooshAPI {
                 code,
                 path: "notifications[\(index)]",
             )
-            warnings += notification.warnings
-            if case .filter(let name) = notification.target {
-                let isFilled = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
-                    try await gateway.hasSegment(name, in: code.sdkAppID)
-                }
-                if !isFilled {
-                    let message = "nobody is in this segment now"
-                    let field = "notifications[\(index)].filter"
-                    warnings.append(RequestWarning(field: field, code: "segment_empty", message: message))
-                }
-            }
+            var told = notification.warnings
+            told += try await reach(of: notification, code, "notifications[\(index)]")
             if !unknown.isEmpty { unknownDevices[messageCode] = unknown }
             firsts.append(orders.endIndex)
             for var order in made {
                 if notification.sendAt == nil, app.contentSchemas != nil {
-                    warnings += try await review(&order, "notifications[\(index)]")
+                    try await review(&order, "notifications[\(index)]", &told)
                 }
                 orders.append(PlannedOrder(order: order, digest: nil, sendAt: notification.sendAt))
             }
+            warnings += told
         }
         let accepted = orders
         let acceptances = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
@@ -223,7 +221,34 @@ public final class PushwooshAPI {
         return (orders, unknown)
     }
 
-    /// The device tokens of a notification, and what is neither a token nor the hwid of a phone that is registered.
+    /// Warnings of a segment that nobody is in, and of an activity that no phone has.
+    private func reach(
+        of notification: LiveActivityNotification,
+        _ code: ApplicationCode,
+        _ path: String,
+    ) async throws(PushwooshFault) -> [RequestWarning] {
+        switch notification.target {
+        case .filter(let name):
+            let isFilled = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+                try await gateway.hasSegment(name, in: code.sdkAppID)
+            }
+            let message = "nobody is in this segment now"
+            return isFilled ? [] : [RequestWarning(field: path + ".filter", code: "segment_empty", message: message)]
+        case .activity where notification.sendAt == nil:
+            let (laID, event) = (notification.laID ?? "", notification.content.event)
+            let isKnown = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+                try await gateway.hasActivity(laID, for: event, in: code.sdkAppID)
+            }
+            let message = "no phone is known to have this activity now"
+            let field = path + ".live_activity_id"
+            return isKnown ? [] : [RequestWarning(field: field, code: "activity_unknown", message: message)]
+        case .activity, .everyone, .users, .devices, .tokens:
+            return []
+        }
+    }
+
+    /// The device tokens of a notification, and what is neither the token nor the hwid of a phone that is registered. A token
+    /// is sent to all the same: it may be registered by then.
     private func devices(
         of notification: LiveActivityNotification,
         _ code: ApplicationCode,
@@ -232,30 +257,38 @@ public final class PushwooshAPI {
         let known = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
             try await gateway.deviceTokens(of: devices, in: code.sdkAppID)
         }
+        let given = devices.map { device in known[device] ?? (try? PushToken(parsing: device)) }
+        let registered = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+            try await gateway.registeredTokens(among: given.compactMap { $0 }, in: code.sdkAppID)
+        }
         var tokens: [PushToken] = []
         var seen: Set<PushToken> = []
         var unknown: [String] = []
-        for device in devices {
-            if let token = known[device] ?? (try? PushToken(parsing: device)) {
-                if seen.insert(token).inserted { tokens.append(token) }
-            } else {
-                unknown.append(device)
-            }
+        for (device, token) in zip(devices, given) {
+            if token.map({ !registered.contains($0) }) ?? true { unknown.append(device) }
+            if let token, seen.insert(token).inserted { tokens.append(token) }
         }
         return (tokens, unknown)
     }
 
     /// Takes over what the check by the app's schemas says.
-    private func review(_ order: inout PushOrder, _ path: String) async throws(PushwooshFault) -> [RequestWarning] {
+    private func review(
+        _ order: inout PushOrder,
+        _ path: String,
+        _ warnings: inout [RequestWarning],
+    ) async throws(PushwooshFault) {
         let asked = order
         let review = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
             try await gateway.review(asked)
         }
-        guard let review else { return [] }
+        guard let review else { return }
         if let refusal = review.refusal { throw PushwooshFault(path: Self.path(refusal, path), refusal.message) }
         order.fitsAll = review.fitsAll
-        return review.warnings.map { notice in
-            RequestWarning(field: Self.path(notice, path), code: notice.code.rawValue, message: notice.message)
+        if review.isBySchema { warnings.removeAll(where: \.isDateGuess) }
+        for notice in review.warnings where !notice.isOfPushwooshMember {
+            warnings.append(
+                RequestWarning(field: Self.path(notice, path), code: notice.code.rawValue, message: notice.message)
+            )
         }
     }
 
@@ -281,11 +314,15 @@ public final class PushwooshAPI {
         try count(app) { limiter throws(RateLimitExceeded) in
             try limiter.countClientRequest(of: wanted.owner.account)
         }
-        try await PushwooshFault.translating { () async throws(GatewayUnavailable) in try await perform(wanted) }
+        let fault = try await PushwooshFault.translating { () async throws(GatewayUnavailable) in
+            try await perform(wanted)
+        }
+        if let fault { throw fault }
         return PushwooshAnswer.success()
     }
 
-    private func perform(_ wanted: DeviceRequest) async throws(GatewayUnavailable) {
+    /// - Returns: why it was not done; nil: it was.
+    private func perform(_ wanted: DeviceRequest) async throws(GatewayUnavailable) -> PushwooshFault? {
         guard let registrations else { throw GatewayUnavailable(.nothingToExplain) }
         let owner = wanted.owner
         try await registrations.moveInstallation(to: owner)
@@ -293,13 +330,17 @@ public final class PushwooshAPI {
         case .registerDevice(let device): _ = try await registrations.putDevice(device, for: owner)
         case .unregisterDevice: _ = try await registrations.deleteDevice(of: owner, sequence: nil)
         case .registerUser: break
-        case .registerActivity(let activity): _ = try await registrations.putActivity(activity, for: owner)
+        case .registerActivity(let activity):
+            if try await registrations.putActivity(activity, for: owner) == .tokenOfOtherKind {
+                return PushwooshFault(path: "activity_token", RegistrationOutcome.otherKind)
+            }
         case .clearActivity(let laID): _ = try await registrations.clearActivity(laID, of: owner, sequence: nil)
         case .clearActivities: _ = try await registrations.clearActivities(of: owner, sequence: nil)
         case .registerStartToken(let start): _ = try await registrations.putStartToken(start, for: owner)
         case .clearStartToken:
             _ = try await registrations.clearStartToken(DeviceRequest.anyType, of: owner, sequence: nil)
         }
+        return nil
     }
 
     /// What stands behind `Token`, or `Bearer`; the scheme is case-insensitive (RFC 9110, 11.1).

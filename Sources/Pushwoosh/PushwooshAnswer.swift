@@ -47,6 +47,12 @@ enum PushwooshAnswer {
         }
     }
 
+    /// What the HTTP server refuses by itself, with a status of its own: a request that cannot be read.
+    static func body(of refusal: HTTPRefusal) -> [UInt8] {
+        let code = PushwooshFault.Code.malformed.rawValue
+        return answer(refusal.status, code, refusal.message) { $0.null() }.body
+    }
+
     static func failure(_ fault: PushwooshFault) -> HTTPResponse {
         var response = answer(fault.code.httpStatus, fault.code.rawValue, fault.message) { $0.null() }
         if let retryAfter = fault.retryAfter {

@@ -56,6 +56,11 @@ struct RequestFields {
         try string(name).flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// A string that has more than blanks, or nil if it has not, or the field is absent.
+    func words(_ name: String) throws(PushwooshFault) -> String? {
+        try string(name).flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 }
+    }
+
     /// A string that must be there and not be empty.
     func required(_ name: String) throws(PushwooshFault) -> String {
         guard let text = try text(name) else { throw fault(name, "is missing or empty") }

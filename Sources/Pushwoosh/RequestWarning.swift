@@ -10,6 +10,11 @@ struct RequestWarning: Equatable, Sendable {
     /// A sentence. Never holds what the field contains, but for what a date would be in the right unit.
     var message: String
 
+    /// Whether it only guesses, by the name of a member, that a date is meant. A schema knows.
+    var isDateGuess: Bool {
+        PayloadFinding.Code(rawValue: code)?.isDateGuess ?? false
+    }
+
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("Field", field)

@@ -96,7 +96,7 @@ extension ChatMessage {
         let translations = push?.translations ?? []
         if isEndWithoutText, translations.isEmpty { return NotificationContent() }
         let derived = isEndWithoutText ? nil : derivedText(in: application.placeholderLanguage, nickname: nickname)
-        return NotificationContent(
+        var notification = NotificationContent(
             title: explicitTitle,
             subtitle: isEndWithoutText ? nil : apns.subtitle.nonEmpty,
             body: explicitText ?? derived,
@@ -108,6 +108,21 @@ extension ChatMessage {
             translations: translations,
             badge: push?.badge ?? .add(1),
         )
+        if notification.isEmpty, let alert = alertOfOwnWords {
+            notification.title = alert.title?.words
+            notification.body = alert.body?.words
+            notification.sound = notification.sound ?? alert.sound
+        }
+        return notification
+    }
+
+    /// The alert of a start or an update, whose words stand in where the message has no text for a notification: what was to
+    /// be said aloud is said. nil also where the app has all of them under keys.
+    private var alertOfOwnWords: ActivityAlert? {
+        guard let activity = push?.apns.liveActivity, activity.event != .end, let alert = activity.extensions?.alert,
+            !alert.isEmpty, alert.title?.words != nil || alert.body?.words != nil
+        else { return nil }
+        return alert
     }
 
     private func derivedText(in language: Application.PlaceholderLanguage, nickname: String?) -> String? {
@@ -132,7 +147,14 @@ extension ChatMessage {
     ) throws(TencentError) {
         let variant = notification.translated(by: translation)
         guard variant.isSilent || !variant.isEmpty, try isCut(variant) else { return }
-        let own = explicitText != nil ? "OfflinePushInfo.Desc" : body == nil ? "OfflinePushInfo.Title" : "MsgBody"
+        let own =
+            if explicitText != nil {
+                "OfflinePushInfo.Desc"
+            } else if explicitTitle == nil, alertOfOwnWords != nil, variant.body == alertOfOwnWords?.body?.words {
+                "OfflinePushInfo.ApnsInfo.LiveActivity.Alert"
+            } else {
+                body == nil ? "OfflinePushInfo.Title" : "MsgBody"
+            }
         let field = translation.map { "OfflinePushInfo.MultiLanguageContent[\($0)]" } ?? own
         let message = "the notification's text was cut so that the payload fits \(PayloadLimit.bytes) bytes"
         warnings.append(RequestWarning(field: field, code: .textCut, message: message))
@@ -176,6 +198,11 @@ extension ChatMessage {
         // An alert without text would be left out of the push; here already, so that nothing takes it for one.
         if content.alert?.isEmpty == true {
             content.alert = nil
+        }
+        if info.extensions?.priority == 5, content.event == .end || content.alert != nil {
+            let message = "is 5: \(content.event == .end ? "an end" : "a push with an alert") goes with priority 10"
+            let field = "OfflinePushInfo.ApnsInfo.LiveActivity.Priority"
+            warnings.append(RequestWarning(field: field, code: .fieldIgnored, message: message))
         }
         let count = LiveActivityPayload.surelyFits(content) ? 0 : byteCount(of: content)
         guard count <= PayloadLimit.bytes else {

@@ -16,13 +16,9 @@ extension ChatMessage.Prepared {
             throw error
         }
         if review.isBySchema {
-            // Guesses by the names of members, where the type itself tells.
+            // The types themselves tell of state and attributes.
             warnings.removeAll { warning in
-                if case .payload = warning.code {
-                    warning.field.hasPrefix(Self.activity + "ContentState")
-                } else {
-                    false
-                }
+                if case .payload(let code) = warning.code { code.isDateGuess } else { false }
             }
         }
         warnings += told

@@ -35,10 +35,10 @@ struct LiveActivityExtensions: Equatable {
         }
         warnings += staleDateFindings.map { RequestWarning($0, field: fields.path(of: "StaleDate")) }
         if let score = fields["RelevanceScore"] {
-            guard score.kind == .number, score.double != nil else {
+            guard let number = score.numberOrNumericString else {
                 throw fields.fault("RelevanceScore", "must be a number")
             }
-            relevanceScore = Array(score.verbatim)
+            relevanceScore = number
         }
         if let number = try fields.integer("Priority") {
             guard number == 5 || number == 10 else { throw fields.fault("Priority", "must be 5 or 10") }
@@ -89,10 +89,16 @@ struct LiveActivityExtensions: Equatable {
         var texts: [String: AlertText] = [:]
         for name in ["title", "body"] {
             guard let value = fields[name] else { continue }
-            guard let text = AlertText(value) else {
-                throw fields.fault(name, "must be a string, or an object with loc-key and loc-args")
+            do throws(AlertTextFault) {
+                texts[name] = try AlertText(value)
+            } catch {
+                throw fields.fault(name + error.place, error.problem)
             }
-            texts[name] = text
+            for (key, _) in value.members where !AlertText.members.contains(key) {
+                let message = "nothing reads this field; a text has loc-key and loc-args"
+                let field = "\(fields.path(of: name)).\(key)"
+                warnings.append(RequestWarning(field: field, code: .unknownField, message: message))
+            }
         }
         return ActivityAlert(title: texts["title"], body: texts["body"], sound: try fields.string("sound"))
     }
@@ -107,5 +113,17 @@ struct LiveActivityExtensions: Equatable {
         case .inputPushChannel: "InputPushChannel"
         default: nil
         }
+    }
+}
+
+extension JSONValue {
+    /// The text of a number that a Double holds, as it came, also where a string holds nothing else: Tencent's clients send
+    /// `"1"` for 1.
+    fileprivate var numberOrNumericString: [UInt8]? {
+        let text = string.map { Array($0.utf8) } ?? Array(verbatim)
+        guard let number = try? JSONDocument(parsing: text).root, number.double != nil,
+            number.verbatim.count == text.count
+        else { return nil }
+        return text
     }
 }

@@ -72,7 +72,7 @@ struct PushTrace {
         writer.member("PushTime", sentAt ?? message.acceptedAt.seconds)
         writer.member("DeviceModel", "")
         writer.member("System", "iOS")
-        writer.member("SystemVersion", "")
+        writer.member("SystemVersion", recipient.osVersion ?? "")
         writer.member("EventType", message.event ?? "push")
         writer.member("PushPlatform", "APNs")
         writer.member("Token", recipient.tokenFingerprint ?? "")

@@ -74,6 +74,14 @@ struct Recipients: Equatable {
         guard let value else { return [] }
         guard value.kind == .array else { throw TencentError(.groupParameter, path: "To_Account", "must be an array") }
         let elements = value.elements
+        // Whoever made an empty list did not mean the whole group.
+        guard !elements.isEmpty else {
+            throw TencentError(
+                .groupParameter,
+                path: "To_Account",
+                "must not be empty; leave it out to send to the whole group",
+            )
+        }
         guard elements.count <= maximumOfGroup else {
             throw TencentError(
                 .groupParameter,

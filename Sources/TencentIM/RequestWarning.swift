@@ -21,6 +21,8 @@ struct RequestWarning: Equatable, Sendable {
         case unknownValue
         /// The field is accepted, but this gateway does not act on it.
         case fieldNotSupported
+        /// Nobody is in the segment that a tag names.
+        case segmentEmpty
 
         /// The word as it is answered.
         var word: String {
@@ -33,6 +35,7 @@ struct RequestWarning: Equatable, Sendable {
             case .fieldIgnored: "field_ignored"
             case .unknownValue: "unknown_value"
             case .fieldNotSupported: "field_not_supported"
+            case .segmentEmpty: "segment_empty"
             }
         }
     }

@@ -209,6 +209,9 @@ public final class TencentIMAPI {
         if sending.form == .group {
             try await checkGroup(sending)
         }
+        if sending.form == .pushAll || sending.form == .messageAll {
+            try await warnOfEmptyTags(sending)
+        }
         if sending.showsNickname {
             sending.nickname = try await nickname(sending)
         }
@@ -315,6 +318,23 @@ public final class TencentIMAPI {
         }
         guard isKnown else {
             throw TencentError(.groupUnknown, path: "GroupId", "there is no segment of this name, and no To_Account")
+        }
+    }
+
+    /// Tells which tags reach nobody, at most twenty.
+    @inline(never)
+    private func warnOfEmptyTags(_ sending: Sending) async throws(TencentError) {
+        guard case .segments(let all, let any) = sending.message.audience else { return }
+        for (list, tags) in [("TagsAnd", all), ("TagsOr", any)] {
+            for (index, tag) in tags.enumerated() {
+                let isFilled = try await TencentError.translating { () async throws(GatewayUnavailable) in
+                    try await gateway.hasSegment(tag, in: sending.application.sdkAppID)
+                }
+                guard !isFilled else { continue }
+                let message = "nobody is in the segment of this name now"
+                let field = "Condition.\(list)[\(index)]"
+                sending.message.warnings.append(RequestWarning(field: field, code: .segmentEmpty, message: message))
+            }
         }
     }
 

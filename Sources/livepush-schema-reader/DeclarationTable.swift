@@ -10,6 +10,8 @@ final class DeclarationTable {
     private(set) var all: [TypeDeclaration] = []
     /// Conditions around whole declarations that could not be decided.
     private(set) var undecided: [(condition: ExprSyntax, file: SourceFile)] = []
+    /// Extensions of types that were not read, such as those of the standard library.
+    private(set) var foreignExtensions: [(node: ExtensionDeclSyntax, file: SourceFile)] = []
 
     init(files: [SourceFile], conditions: CompilationConditions) {
         self.conditions = conditions
@@ -27,7 +29,10 @@ final class DeclarationTable {
         var waiting = extensions
         while true {
             let rest = waiting.filter { !self.add($0.0, $0.1) }
-            guard rest.count < waiting.count else { return }
+            guard rest.count < waiting.count else {
+                self.foreignExtensions = rest.map { (node: $0.0, file: $0.1) }
+                return
+            }
             waiting = rest
         }
     }
@@ -194,6 +199,14 @@ final class DeclarationTable {
         return names
     }
 
+    /// The declared protocols that a type conforms to, those above them included.
+    func protocols(of type: TypeDeclaration) -> [TypeDeclaration] {
+        let names = self.conformances(of: type)
+        return self.all.filter { declared in
+            if case .typeProtocol = declared.kind { names.contains(declared.name) } else { false }
+        }
+    }
+
     private func collect(_ syntax: TypeSyntax, from scope: TypeDeclaration, into names: inout Set<String>, depth: Int) {
         guard depth < 32 else { return }
         if let composition = syntax.as(CompositionTypeSyntax.self) {
@@ -222,5 +235,13 @@ final class DeclarationTable {
         }
         let modules = ["Swift.", "Foundation.", "ActivityKit."]
         names.insert(modules.first(where: name.hasPrefix).map { String(name.dropFirst($0.count)) } ?? name)
+    }
+}
+
+extension ExtensionDeclSyntax {
+    /// What it extends, without its module and generic arguments.
+    var extendedName: String {
+        let name = self.extendedType.trimmedDescription.prefix { $0 != "<" }
+        return name.hasPrefix("Swift.") ? String(name.dropFirst("Swift.".count)) : String(name)
     }
 }

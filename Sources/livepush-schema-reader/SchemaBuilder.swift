@@ -7,14 +7,25 @@ final class SchemaBuilder {
     let problems: SourceProblems
     private(set) var types: [String: TypeDefinition] = [:]
     private var started: Set<String> = []
+    /// Names of types for which anything is taken.
+    private let unread: [String]
+    private var met: Set<String> = []
 
-    init(table: DeclarationTable, problems: SourceProblems) {
+    /// - Parameter unread: names of types that are not to be read: whatever stands for one counts as decodable.
+    init(table: DeclarationTable, problems: SourceProblems, unread: [String] = []) {
         self.table = table
         self.problems = problems
+        self.unread = unread
+    }
+
+    /// Those of the types not to be read that are used nowhere.
+    var unmetNames: [String] {
+        self.problems.hasErrors ? [] : self.unread.filter { !self.met.contains($0) }
     }
 
     /// The schema; nil if problems were found.
     func schema(of attributes: TypeDeclaration) throws(SchemaError) -> ActivitySchema? {
+        self.refuseOwnContainers()
         let attributesType = self.reference(to: attributes, at: attributes.node, in: attributes.file)
         guard let state = attributes.nested["ContentState"] else {
             self.problems.error(
@@ -105,12 +116,16 @@ final class SchemaBuilder {
             return self.type(target, from: declared.parent, in: declared.file, depth: depth + 1)
         }
         if let scalar = ContentScalar(swiftName: name) { return .scalar(scalar) }
+        if self.isUnread(name) || Self.knownTypes[name] != nil {
+            self.types[name] = self.isUnread(name) ? .anything : Self.knownTypes[name]
+            return .named(name)
+        }
         let hint = self.table.undecided.first.map { undecided in
             " (what stands under #if \(undecided.condition.trimmedDescription) was not read; --define tells which flags are set)"
         }
         self.problems.error(
             "the type \(name) is not declared in what was read, and none whose decoding is known; if another file "
-                + "declares it, give that file as well\(hint ?? "")",
+                + "declares it, give that file as well, or --any \(name) to take whatever stands there\(hint ?? "")",
             at: syntax,
             in: file,
         )
@@ -125,6 +140,10 @@ final class SchemaBuilder {
         in file: SourceFile,
         depth: Int,
     ) -> ContentType? {
+        if self.isUnread(name) {
+            self.types[name] = .anything
+            return .named(name)
+        }
         guard self.table.declaration(named: name, from: scope) == nil else {
             self.problems.error("\(name) is generic, which cannot be read", at: syntax, in: file)
             return nil
@@ -152,6 +171,10 @@ final class SchemaBuilder {
     ) -> ContentType? {
         let name = declaration.qualifiedName
         guard self.started.insert(name).inserted else { return .named(name) }
+        if self.isUnread(name) || self.isUnread(declaration.name) {
+            self.types[name] = .anything
+            return .named(name)
+        }
         if let namesake = declaration.namesake {
             self.problems.error(
                 "\(name) is declared in \(namesake.file.name) as well",
@@ -165,7 +188,23 @@ final class SchemaBuilder {
         return .named(name)
     }
 
+    /// Whether a type is not to be read.
+    private func isUnread(_ name: String) -> Bool {
+        guard self.unread.contains(name) else { return false }
+        self.met.insert(name)
+        return true
+    }
+
     // MARK: - Declarations
+
+    /// Protocols that make a type one of attributes. Pushwoosh's SDK has one of its own above Apple's.
+    static let attributesProtocols: Set<String> = ["ActivityAttributes", "PushwooshLiveActivityAttributes"]
+
+    /// What Pushwoosh's SDK declares for members of such a type.
+    private static let knownTypes: [String: TypeDefinition] = [
+        "PushwooshLiveActivityAttributeData": .structure([ContentField(key: "activityId", type: .scalar(.string))]),
+        "PushwooshLiveActivityContentStateData": .anything,
+    ]
 
     /// Attributes that change nothing about how a type, a property or a case is decoded.
     static let harmlessAttributes: Set<String> = [
@@ -234,7 +273,7 @@ final class SchemaBuilder {
 
     private func checkCodable(_ type: TypeDeclaration) {
         let conformances = self.table.conformances(of: type)
-        let codable: Set<String> = ["Codable", "Decodable", "ActivityAttributes"]
+        let codable = Self.attributesProtocols.union(["Codable", "Decodable", "PushwooshLiveActivityContentState"])
         guard conformances.isDisjoint(with: codable) else { return }
         let unknown = conformances.filter { name in
             !Self.plainProtocols.contains(name) && ContentScalar(swiftName: name) == nil && name != "Character"
@@ -255,8 +294,39 @@ final class SchemaBuilder {
         )
     }
 
+    /// Containers by which Swift's synthesized decoding reads members; it takes a `decode` of the app's own for them.
+    private static let containers: Set<String> = [
+        "KeyedDecodingContainer", "KeyedDecodingContainerProtocol", "UnkeyedDecodingContainer",
+        "SingleValueDecodingContainer", "Decoder",
+    ]
+
+    private func refuseOwnContainers() {
+        for (node, file) in self.table.foreignExtensions where Self.containers.contains(node.extendedName) {
+            for member in node.memberBlock.members {
+                guard let function = member.decl.as(FunctionDeclSyntax.self),
+                    ["decode", "decodeIfPresent"].contains(function.name.plainName)
+                else { continue }
+                self.problems.error(
+                    "\(node.extendedName) gets a \(function.name.plainName) of its own, which may change how any property is "
+                        + "decoded and cannot be read",
+                    at: function,
+                    in: file,
+                )
+            }
+        }
+    }
+
     private func refuseCustomDecoding(of type: TypeDeclaration) {
-        let members = type.members.map { ($0, type.file) } + type.extensionMembers.map { ($0.declaration, $0.file) }
+        let conformances = self.table.conformances(of: type)
+        let inherited =
+            self.table.protocols(of: type).flatMap(\.extensionMembers)
+            + self.table.foreignExtensions.filter { node, _ in
+                // What is Codable is Decodable.
+                conformances.contains(node.extendedName) || ["Codable", "Decodable"].contains(node.extendedName)
+            }.flatMap { node, file in node.memberBlock.members.map { (declaration: $0.decl, file: file) } }
+        let members =
+            type.members.map { ($0, type.file) }
+            + (type.extensionMembers + inherited).map { ($0.declaration, $0.file) }
         for (member, file) in members {
             guard let initializer = member.as(InitializerDeclSyntax.self) else { continue }
             let parameters = initializer.signature.parameterClause.parameters
@@ -265,8 +335,9 @@ final class SchemaBuilder {
             switch parameter.firstName.plainName {
             case "from" where parameterType.hasSuffix("Decoder"):
                 self.problems.error(
-                    "\(type.name) decodes itself with its own init(from:), which cannot be read; write the schema as "
-                        + "JSON (livepush schema add) or let Swift synthesize the decoding",
+                    "\(type.name) decodes itself with its own init(from:), which cannot be read; --any "
+                        + "\(type.qualifiedName) takes whatever stands there; or write the schema as JSON (livepush schema "
+                        + "add), or let Swift synthesize the decoding",
                     at: initializer,
                     in: file,
                 )

@@ -8,7 +8,7 @@ import SwiftSyntax
 @main
 struct SchemaReaderTool {
     private static let help = """
-        livepush-schema-reader FILE.swift ... [--type NAME] [--define FLAG] [--undefine FLAG]
+        livepush-schema-reader FILE.swift ... [--type NAME] [--define FLAG] [--undefine FLAG] [--any NAME]
 
         Reads the Swift source of an ActivityAttributes type and writes its schema as JSON to standard output. What cannot
         be read is named on standard error as FILE:LINE:COLUMN, and the exit code is 1.
@@ -16,6 +16,7 @@ struct SchemaReaderTool {
           --type NAME       which type, if the files have several that conform to ActivityAttributes
           --define FLAG     a flag that the app is compiled with (swiftc -D); repeatable
           --undefine FLAG   a flag that it is compiled without; repeatable. DEBUG is, unless it is defined
+          --any NAME        a type that is not read: whatever stands for it counts as decodable; repeatable
 
         """
 
@@ -28,17 +29,19 @@ struct SchemaReaderTool {
         var wanted: String?
         var flags: Set<String> = []
         var absentFlags: Set<String> = ["DEBUG"]
+        var unread: [String] = []
         var rest = words[...]
         while let word = rest.popFirst() {
             switch word {
             case "--help", "-h":
                 Output.write(Self.help, to: STDOUT_FILENO)
                 return 0
-            case "--type", "--define", "--undefine":
+            case "--type", "--define", "--undefine", "--any":
                 guard let value = rest.popFirst() else { return self.usage("\(word) needs a value") }
                 switch word {
                 case "--type": wanted = value
                 case "--define": flags.insert(value)
+                case "--any": unread.append(value)
                 default: absentFlags.insert(value)
                 }
             case let option where option.hasPrefix("--"):
@@ -56,17 +59,22 @@ struct SchemaReaderTool {
             files.append(SourceFile(name: path, source: source))
         }
         let conditions = CompilationConditions(flags: flags, absentFlags: absentFlags.subtracting(flags))
-        return self.read(files, wanted: wanted, conditions)
+        return self.read(files, wanted: wanted, conditions, unread: unread)
     }
 
-    private static func read(_ files: [SourceFile], wanted: String?, _ conditions: CompilationConditions) -> Int32 {
+    private static func read(
+        _ files: [SourceFile],
+        wanted: String?,
+        _ conditions: CompilationConditions,
+        unread: [String],
+    ) -> Int32 {
         let faults = files.compactMap { $0.syntaxError() }
         guard faults.isEmpty else { return self.fail(faults.map(\.description).joined(separator: "\n")) }
         let problems = SourceProblems()
         let table = DeclarationTable(files: files, conditions: conditions)
         let candidates = table.all.filter { type in
             if case .structure = type.kind {
-                table.conformances(of: type).contains("ActivityAttributes")
+                !table.conformances(of: type).isDisjoint(with: SchemaBuilder.attributesProtocols)
             } else {
                 false
             }
@@ -91,7 +99,11 @@ struct SchemaReaderTool {
             )
         }
         do {
-            let schema = try SchemaBuilder(table: table, problems: problems).schema(of: chosen)
+            let builder = SchemaBuilder(table: table, problems: problems, unread: unread)
+            let schema = try builder.schema(of: chosen)
+            if let name = builder.unmetNames.first {
+                return self.fail("--any \(name): \(chosen.name) uses no such type")
+            }
             for problem in problems.all { Output.write("\(problem)\n", to: STDERR_FILENO) }
             guard let schema, !problems.hasErrors else { return 1 }
             Output.write(String(decoding: schema.json, as: UTF8.self) + "\n", to: STDOUT_FILENO)

@@ -73,6 +73,18 @@ struct ChannelTests {
             ("POST", "/v1/channels/AAAA/messages", change(#""alert":"text""#), "wrong_type", "alert"),
             ("POST", "/v1/channels/AAAA/messages", change(#""alert":{"title":1}"#), "wrong_type", "alert.title"),
             ("POST", "/v1/channels/AAAA/messages", change(#""alert":{"sound":{}}"#), "wrong_type", "alert.sound"),
+            (
+                "POST", "/v1/channels/AAAA/messages", change(#""alert":{"title":{"loc-key":"k","loc-args":"a"}}"#),
+                "wrong_type", "alert.title.loc-args"
+            ),
+            (
+                "POST", "/v1/channels/AAAA/messages", change(#""alert":{"body":{"loc-key":"k","loc-args":[1]}}"#),
+                "wrong_type", "alert.body.loc-args[0]"
+            ),
+            (
+                "POST", "/v1/channels/AAAA/messages", change(#""alert":{"body":{"loc-args":[]}}"#), "wrong_type",
+                "alert.body.loc-key"
+            ),
             ("POST", "/v1/channels/AAAA/messages", change(#""relevanceScore":"1""#), "wrong_type", "relevanceScore"),
             ("POST", "/v1/channels/AAAA/messages", change(#""staleDate":1.5"#), "wrong_type", "staleDate"),
         ]

@@ -54,6 +54,28 @@ struct RegistrationTests {
         }
     }
 
+    @Test("a device token or a push-to-start token is refused for an activity, and nothing is stored")
+    func tokenOfOtherKind() async throws {
+        try await Phone.run { _, phone in
+            _ = try await phone.putDevice(more: ",\"frequentPushesEnabled\":true")
+            _ = try await phone.putStartToken()
+            let off = ",\"frequentPushesEnabled\":false"
+            for (token, installation) in [
+                (Phone.token(1), "phone-1"), (Phone.token(200), "phone-1"), (Phone.token(1), "phone-2"),
+            ] {
+                let answer = try await phone.putActivity("order-1", installation, token: token, more: off)
+                #expect(answer.status == 422)
+                #expect(answer.code == "invalid_token" && answer.field == "token", "\(answer.body)")
+            }
+            #expect(try phone.rows("la_id", of: "live_activity") == "")
+            #expect(try phone.rows("frequent_pushes_enabled", of: "device") == "t")
+            #expect(try await phone.putActivity().applied == true)
+            let rotated = try await phone.putActivity(token: Phone.token(1))
+            #expect(rotated.status == 422)
+            #expect(try phone.rows("right(encode(token, 'hex'), 2)", of: "live_activity") == "64")
+        }
+    }
+
     @Test("a LaId may hold a slash and 64 bytes of several-byte characters")
     func laID() async throws {
         try await Phone.run { _, phone in
@@ -80,6 +102,7 @@ struct RegistrationTests {
                 #expect(try phone.rows("encode(token, 'hex')", of: "device") == bare)
             }
             let base64 = try phone.sql("SELECT translate(encode(decode('\(bare)', 'hex'), 'base64'), E'\\n', '')")
+            #expect(try await phone.delete("devices/phone-1").cleared == 1)
             #expect(try await phone.putActivity(token: base64).applied == true)
             #expect(try phone.rows("encode(token, 'hex')", of: "live_activity") == bare)
             #expect(try await phone.putDevice(token: token + "0").code == "invalid_token")
@@ -122,7 +145,8 @@ struct RegistrationTests {
                 let tasks = (0..<8).map { index in
                     Task {
                         _ = lane
-                        let token = Phone.token(round * 10 + index % 2)
+                        // No token is a device's and an activity's.
+                        let token = Phone.token((index < 4 ? 0 : 1000) + round * 10 + index % 2)
                         let account = index % 3 == 0 ? "bob" : "alice"
                         let installation = "phone-\(index % 4)"
                         return index < 4

@@ -110,6 +110,16 @@ struct StartTokenTests {
         }
     }
 
+    private static let valid = "{\"token\":\"\(Phone.token(1))\",\"businessId\":5,\"installation\":\"phone-1\"}"
+
+    @Test("the type is one that Swift may have", arguments: ["Order", "_Order2", "Shop.Order", "%C3%9Cbertragung"])
+    func types(type: String) async throws {
+        try await Phone.run { _, phone async throws in
+            let answer = try await phone.send("PUT", "/v1/start-tokens/\(type)", body: Self.valid)
+            #expect(answer.applied == true, "\(answer.body)")
+        }
+    }
+
     @Test(
         "faults of a registration name the field",
         arguments: [
@@ -117,6 +127,9 @@ struct StartTokenTests {
             ("Order", "{\"token\":\"\(Phone.token(1))\",\"businessId\":6,\"installation\":\"phone-1\"}", "businessId"),
             ("Order", "{\"token\":\"\(Phone.token(1))\",\"businessId\":5}", "installation"),
             (String(repeating: "x", count: 129), "{\"installation\":\"phone-1\"}", "attributesType"),
+            ("*", valid, "attributesType"), ("Order%20Attributes", valid, "attributesType"),
+            ("1Order", valid, "attributesType"), ("Shop.", valid, "attributesType"),
+            ("Order-1", valid, "attributesType"),
         ]
     )
     func faults(type: String, body: String, field: String) async throws {

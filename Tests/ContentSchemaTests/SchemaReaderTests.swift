@@ -314,6 +314,32 @@ struct SchemaReaderTests {
                 "file", "extension A.ContentState { init(from decoder: Decoder) throws { } }",
                 "1:28: error: ContentState decodes itself"
             ),
+            (
+                "file",
+                "protocol L {}; extension L { init(from decoder: Decoder) throws { } }; extension A.ContentState: L {}",
+                "1:30: error: ContentState decodes itself with its own init(from:)"
+            ),
+            (
+                "file",
+                "protocol M {}; protocol L: M {}; extension M { init(from d: any Decoder) throws {} }; extension A: L {}",
+                "1:48: error: A decodes itself with its own init(from:)"
+            ),
+            (
+                "file", "extension Decodable where Self: Hashable { init(from decoder: Decoder) throws { } }",
+                "1:44: error: ContentState decodes itself with its own init(from:)"
+            ),
+            (
+                "file",
+                "extension KeyedDecodingContainer { func decode(_ type: Int.Type, forKey key: Key) throws -> Int { 0 } }",
+                "1:36: error: KeyedDecodingContainer gets a decode of its own"
+            ),
+            (
+                "file",
+                "extension Swift.KeyedDecodingContainer where Key: X { func decodeIfPresent(_ type: Int.Type, forKey: Key) throws -> Int? { 0 } }",
+                "error: KeyedDecodingContainer gets a decodeIfPresent of its own"
+            ),
+            ("state", "init(from decoder: Decoder) throws {}", "--any A.ContentState takes whatever stands there"),
+            ("state", "var x: Color", "--any Color to take whatever stands there"),
         ]
     )
     func refusals(place: String, text: String, message: String) throws {
@@ -329,6 +355,68 @@ struct SchemaReaderTests {
         #expect(outcome.status == 1)
         #expect(outcome.output.isEmpty)
         #expect(outcome.errors.contains(message), "\(outcome.errors)")
+    }
+
+    @Test("Extensions of containers and protocols that decode nothing of the type's are no matter")
+    func harmlessExtensions() throws {
+        let (_, types) = try self.read(
+            """
+            protocol Named {}
+            extension Named { init(from text: String) {} }
+            protocol Other {}
+            extension Other { init(from decoder: Decoder) throws {} }
+            extension KeyedDecodingContainer { func contains(all keys: [Key]) -> Bool { true } }
+            extension String { func decode() -> String { self } }
+            struct A: ActivityAttributes, Named { struct ContentState: Codable, Hashable { var n: Int } }
+            """
+        )
+        #expect(types["A.ContentState"] == "n: Int")
+    }
+
+    @Test("A type that is not to be read takes anything: one that decodes itself, one of elsewhere, a generic one")
+    func unread() throws {
+        let source = """
+            struct A: ActivityAttributes {
+                struct ContentState: Codable, Hashable { var own: Own, color: Color?, box: Box<Int>, n: Int }
+                struct Own: Codable, Hashable { init(from decoder: Decoder) throws {} }
+            }
+            struct Box<Value: Codable & Hashable>: Codable, Hashable { var value: Value }
+            """
+        let names = ["--any", "Own", "--any", "Color", "--any", "Box"]
+        let (_, types) = try self.read(source, names)
+        #expect(types["A.ContentState"] == "own: A.Own, color: Color?, box: Box, n: Int")
+        for name in ["A.Own", "Color", "Box"] { #expect(types[name] == "anything") }
+        #expect(try self.read(source, ["--any", "A.Own"] + names.dropFirst(2)).1["A.Own"] == "anything")
+        let unmet = try SchemaReader.read(source, names + ["--any", "Colour"])
+        #expect(unmet.status == 1)
+        #expect(unmet.errors == "--any Colour: A uses no such type\n")
+        #expect(unmet.output.isEmpty)
+    }
+
+    @Test("Attributes by the protocols of Pushwoosh's SDK, whose source need not be given")
+    func pushwoosh() throws {
+        let (schema, types) = try self.read(
+            """
+            import PushwooshLiveActivities
+            struct FoodAttributes: PushwooshLiveActivityAttributes {
+                struct ContentState: PushwooshLiveActivityContentState {
+                    var status: String
+                    var pushwoosh: PushwooshLiveActivityContentStateData?
+                }
+                var pushwoosh: PushwooshLiveActivityAttributeData
+                var order: Int
+            }
+            """
+        )
+        #expect(schema.attributesType == "FoodAttributes")
+        #expect(
+            types == [
+                "FoodAttributes": "pushwoosh: PushwooshLiveActivityAttributeData, order: Int",
+                "FoodAttributes.ContentState": "status: String, pushwoosh: PushwooshLiveActivityContentStateData?",
+                "PushwooshLiveActivityAttributeData": "activityId: String",
+                "PushwooshLiveActivityContentStateData": "anything",
+            ]
+        )
     }
 
     @Test("Types may stand in several files; a protocol that was not read is taken for Codable, and that is said")

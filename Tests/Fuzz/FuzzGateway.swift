@@ -46,6 +46,21 @@ final class FuzzGateway: PushwooshGateway {
         [:]
     }
 
+    func registeredTokens(
+        among tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<PushToken> {
+        []
+    }
+
+    func hasActivity(
+        _ laID: String,
+        for event: ActivityEvent,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Bool {
+        false
+    }
+
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool { true }
 
     func now() -> UnixTime { UnixTime(seconds: FuzzGateway.time) }

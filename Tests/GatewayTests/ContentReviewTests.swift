@@ -104,6 +104,103 @@ struct ContentReviewTests {
         #expect(converted.warnings.map(\.code) == [.dateAsUnixSeconds])
     }
 
+    @Test(
+        "Without a phone a start is compared with the type that it names, and other events with each of the app's",
+        arguments: [
+            (nil, #"{"text":"x"}"#, nil), (nil, #"{"home":1}"#, nil),
+            // Two faults by Match, one by Ride.
+            (
+                nil, #"{"home":"1","away":"1","text":7}"#,
+                ".text: it fits no type of the app, and version 2 of Ride best"
+            ),
+            ("Match", #"{"text":"x"}"#, ".home: that is version 1 of Match"), ("Match", #"{"home":1}"#, nil),
+            ("Ride", #"{"home":1}"#, ".text: that is version 2 of Ride"), ("Other", #"{"x":1}"#, nil),
+        ] as [(String?, String, String?)]
+    )
+    func nobody(type: String?, state: String, told: String?) throws {
+        let match = try Self.schema(#"{"key": "home", "type": "Int"}, {"key": "away", "type": "Int?"}"#, type: "Match")
+        let schemas = try Self.schemas(others: ["Match": [match]])
+        var content = Self.content(state)
+        if let type {
+            content.event = .start
+            content.start = ActivityStart(attributesType: type, attributes: Array("{}".utf8))
+        }
+        let review = ContentReview(content, for: [], by: schemas, now: Fixture.accepted.seconds)
+        #expect(review.refusal == nil)
+        #expect(review.warnings.count == (told == nil ? 0 : 1))
+        if let told, let notice = review.warnings.first {
+            let parts = told.split(separator: ": ", maxSplits: 1)
+            #expect(notice.place == parts[0])
+            #expect(notice.message.contains(parts[1]), "\(notice.message)")
+        }
+    }
+
+    @Test("What a schema finds is explained without the member that Pushwoosh's API itself adds")
+    func explained() throws {
+        var application = Fixture.application()
+        let schema = try Self.schema(#"{"key": "step", "type": "Double"}"#)
+        application.contentSchemas = ContentSchemas(rules: ContentRules(), types: ["Ride": [schema]])
+        var content = Fixture.content(.start)
+        let attributes = #"{"more":1,"pushwoosh":{"activityId":"order-7"}}"#
+        content.start = ActivityStart(attributesType: "Ride", attributes: Array(attributes.utf8))
+        var order = Fixture.order(
+            ActivityInstruction(laID: "order-7", content: content, defaultDismissal: .system)
+        )
+        for (dialect, places) in [
+            (PushOrder.Dialect.pushwoosh, [".more"]), (.tencent, [".more", ".pushwoosh"]),
+        ] {
+            order.dialect = dialect
+            let verdict = RecipientExplanation.ContentVerdict(
+                try Fixture.message(order, application: application),
+                attributesType: "Ride",
+                appVersion: nil,
+                now: Fixture.accepted,
+            )
+            #expect(verdict?.word == "fits")
+            #expect(verdict?.notices.map(\.place) == places)
+        }
+    }
+
+    @Test("A member that the type of a start lacks is told, whatever other types have")
+    func membersOfTheNamedType() throws {
+        let match = try Self.schema(#"{"key": "n", "type": "Int?"}, {"key": "home", "type": "Int?"}"#, type: "Match")
+        let ride = try Self.schema(#"{"key": "n", "type": "Int?"}"#)
+        let schemas = try #require(ContentSchemas(rules: ContentRules(), types: ["Match": [match], "Ride": [ride]]))
+        var content = Self.content(#"{"n":1,"home":1}"#)
+        let now = Fixture.accepted.seconds
+        #expect(ContentReview(ofFlawless: content, by: schemas, now: now)?.warnings.isEmpty == true)
+        content.event = .start
+        for (type, places) in [("Match", []), ("Ride", [".home"])] {
+            content.start = ActivityStart(attributesType: type, attributes: Array("{}".utf8))
+            let review = ContentReview(ofFlawless: content, by: schemas, now: now)
+            #expect(review?.warnings.map(\.place) == places)
+        }
+    }
+
+    @Test(
+        "A broadcast is checked by the type that it names, else by each: what fits none is refused",
+        arguments: [
+            ("Match", #"{"home":1}"#, []), ("Match", #"{"n":1,"text":"x"}"#, ["content_state_unfit .home refusal"]),
+            (nil, #"{"x":1}"#, ["content_state_unfit .home refusal"]),
+            (nil, #"{"home":1,"text":"x"}"#, []),
+            (nil, #"{"home":1}"#, ["attributes_type_missing  warning"]),
+            ("Other", "{}", ["attributes_type_unknown  warning"]),
+        ] as [(String?, String, [String])]
+    )
+    func broadcast(type: String?, state: String, found: [String]) throws {
+        let match = try Self.schema(#"{"key": "home", "type": "Int"}"#, type: "Match")
+        let ride = try Self.schema(#"{"key": "text", "type": "String"}, {"key": "n", "type": "Int"}"#)
+        let both = try Self.schema(#"{"key": "home", "type": "Int"}, {"key": "text", "type": "String"}"#, type: "Goal")
+        let types =
+            state.contains("text") && type == nil
+            ? ["Match": [match], "Goal": [both]] : ["Match": [match], "Ride": [ride]]
+        let schemas = try #require(ContentSchemas(rules: ContentRules(), types: types))
+        let message = ChannelMessage(channelID: "AAAA", content: Self.content(state), attributesType: type)
+        let check = ChannelContentCheck(message, by: schemas, now: Fixture.accepted.seconds)
+        #expect(check.findings.map { "\($0.code.rawValue) \($0.path) \($0.severity.rawValue)" } == found)
+        #expect(check.isBySchema == (type != "Other"))
+    }
+
     @Test("C62: the attributes of a start are checked by the fields of the attributes")
     func attributes() throws {
         let schema = try Self.schema("", attributes: #"{"key": "goal", "type": "String"}"#)

@@ -55,6 +55,50 @@ struct PushwooshStoreTests {
         }
     }
 
+    @Test("device tokens, as far as phones have registered them")
+    func registeredTokens() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerDevice(of: "alice", on: "HW-1", token: 7)
+            let store = PushwooshStore(pool: database.pool)
+            let asked = [try Fixture.token(7), try Fixture.token(8)]
+            let known = try await store.registeredTokens(among: asked, in: StoreDatabase.sdkAppID)
+            #expect(known == [try Fixture.token(7)])
+            let elsewhere = try await store.registeredTokens(among: asked, in: 1)
+            #expect(elsewhere.isEmpty)
+        }
+    }
+
+    @Test("an activity is known while it runs somewhere, for a minute after its end, and while a start may come up")
+    func knownActivities() async throws {
+        try await StoreDatabase.run { _, database in
+            let store = PushwooshStore(pool: database.pool)
+            func isKnown(_ event: ActivityEvent = .update, _ laID: String = "order-7") async throws -> Bool {
+                try await store.hasActivity(laID, for: event, in: StoreDatabase.sdkAppID)
+            }
+            #expect(try await isKnown() == false)
+            try database.registerActivity("order-7", of: "alice", on: "HW-1", token: 9)
+            #expect(try await isKnown())
+            #expect(try await isKnown(.update, "order-8") == false)
+            try database.sql("UPDATE live_activity SET started_at = now() - interval '9 hours'")
+            #expect(try await isKnown() == false)
+            #expect(try await isKnown(.end))
+            try database.sql("UPDATE live_activity SET started_at = now(), ended_at = now() - interval '30 seconds'")
+            #expect(try await isKnown())
+            try database.sql("UPDATE live_activity SET ended_at = now() - interval '90 seconds'")
+            #expect(try await isKnown() == false)
+            try database.sql(
+                """
+                INSERT INTO activity_start (sdk_app_id, account, la_id, installation, message_id, token_fingerprint,
+                    last_timestamp, expires_at, waits_until)
+                VALUES (\(StoreDatabase.sdkAppID), 'bob', 'order-7', 'HW-2', 1, 'x', 0, now(), now() + interval '1 hour')
+                """
+            )
+            #expect(try await isKnown())
+            try database.sql("UPDATE activity_start SET registered_at = now()")
+            #expect(try await isKnown() == false)
+        }
+    }
+
     @Test("a start token without its type starts any; one with it goes before it, a phone at a time")
     func startTokens() async throws {
         try await StoreDatabase.run { _, database in

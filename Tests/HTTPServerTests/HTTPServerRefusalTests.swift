@@ -145,14 +145,14 @@ struct HTTPServerRefusalTests {
     @Test("with the owner's error body; HEAD without any")
     func ownErrorBody() async throws {
         var configuration = HTTPServerConfiguration()
-        configuration.errorBody = { Array("\($0) \($1)".utf8) }
+        configuration.errorBody = { Array("\($0.status) \($0.word) \($0.path)".utf8) }
         let server = try await ServerUnderTest.started(configuration)
         let client = try Client(port: server.port)
         client.send("GET / HTTP/1.1\r\n\r\n")
-        #expect(try client.readAnswer().body == "400 malformed_request")
+        #expect(try client.readAnswer().body == "400 malformed_request /")
         let head = try Client(port: server.port)
         head.send("HEAD / HTTP/1.1\r\n\r\n")
-        #expect(try head.readAnswer(hasBody: false).headers["content-length"] == "21")
+        #expect(try head.readAnswer(hasBody: false).headers["content-length"] == "23")
         #expect(head.readToEnd().text == "")
         await server.stop()
     }

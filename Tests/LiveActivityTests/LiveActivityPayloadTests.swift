@@ -47,14 +47,51 @@ struct LiveActivityPayloadTests {
         #expect(!self.text(content).contains("dismissal-date"))
     }
 
-    @Test("An alert without text is left out, since Apple leaves undefined what it does")
-    func emptyAlert() {
+    @Test(
+        "An alert without text is left out, since Apple leaves undefined what it does",
+        arguments: ["", " \t\u{3000}"]
+    )
+    func emptyAlert(text: String) {
         let content = ActivityContent(
             event: .update,
             contentState: Array("{}".utf8),
-            alert: ActivityAlert(title: "", sound: "default"),
+            alert: ActivityAlert(title: .plain(text), subtitle: text, body: .plain(text), sound: "default"),
         )
         #expect(!self.text(content).contains("alert"))
+    }
+
+    @Test("C67: a start with a title or a body alone has that for both, and no other event has")
+    func oneText() {
+        let body = AlertText.localized(key: "ON_ITS_WAY", arguments: ["5"])
+        let alerts = [
+            (ActivityAlert(title: "T"), #""alert":{"title":"T","body":"T"}"#),
+            (ActivityAlert(title: " ", body: "B"), #""alert":{"title":"B","body":"B"}"#),
+            (
+                ActivityAlert(body: body),
+                #""alert":{"title":{"loc-key":"ON_ITS_WAY","loc-args":["5"]},"body":{"loc-key":"ON_ITS_WAY","loc-args":["5"]}}"#
+            ),
+        ]
+        for (alert, expected) in alerts {
+            var content = ActivityContent(event: .start, contentState: Array("{}".utf8), alert: alert)
+            #expect(self.text(content).contains(expected), "\(self.text(content))")
+            content.event = .update
+            #expect(!self.text(content).contains(expected))
+        }
+    }
+
+    @Test(
+        "A text of an alert that cannot be read is a fault, with its place in it",
+        arguments: [
+            ("1", ""), ("[]", ""), ("null", ""), ("{}", ".loc-key"), (#"{"loc-key":1}"#, ".loc-key"),
+            (#"{"loc-key":"k","loc-args":"a"}"#, ".loc-args"), (#"{"loc-key":"k","loc-args":{}}"#, ".loc-args"),
+            (#"{"loc-key":"k","loc-args":null}"#, ".loc-args"), (#"{"loc-key":"k","loc-args":[1]}"#, ".loc-args[0]"),
+            (#"{"loc-key":"k","loc-args":["a",null]}"#, ".loc-args[1]"),
+        ]
+    )
+    func alertTextFaults(text: String, place: String) throws {
+        let value = try JSONDocument(parsing: Array(text.utf8)).root
+        let fault = #expect(throws: AlertTextFault.self) { try AlertText(value) }
+        #expect(fault?.place == place)
     }
 
     @Test(

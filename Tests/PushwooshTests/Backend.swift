@@ -124,8 +124,11 @@ extension String {
 
 extension PlannedOrder {
     /// What the phone gets, as JSON; dates as of the test's time.
-    func payload() throws -> JSONValue {
-        let content = try #require(order.activity?.content)
+    ///
+    /// - Parameter system: its iOS; nil: unknown.
+    func payload(on system: IOSVersion? = nil) throws -> JSONValue {
+        var content = try #require(order.activity?.content)
+        content.start = content.start?.adapted(to: system)
         let bytes = LiveActivityPayload.encode(
             content,
             timestamp: InMemoryGateway.time,
@@ -142,5 +145,15 @@ extension PlannedOrder {
     /// The same as text.
     func payloadText() throws -> String {
         String(decoding: try payload().verbatim, as: UTF8.self)
+    }
+}
+
+extension PushToken {
+    /// A token of 32 times this byte.
+    static func of(_ byte: UInt8) -> PushToken {
+        guard let token = try? PushToken(bytes: [UInt8](repeating: byte, count: 32)) else {
+            preconditionFailure("32 bytes are a token")
+        }
+        return token
     }
 }

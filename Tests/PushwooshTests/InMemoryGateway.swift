@@ -15,9 +15,10 @@ final class InMemoryGateway: PushwooshGateway {
     var activities: [PushToken: RegisteredActivity] = [:]
     /// Segments with somebody in them.
     var segments: Set<String> = ["F", "FILTER_NAME_1"]
+    /// Activities that run on a phone.
+    var running: Set<String> = ["ride-7", "FIRST_LIVE_ACTIVITY"]
     var planned: [PlannedOrder] = []
     var unavailable: GatewayUnavailable?
-    var review: ContentReview?
 
     func applicationCode(_ code: String) throws(GatewayUnavailable) -> ApplicationCode? {
         if let unavailable, unavailable.reason == .databaseAway { throw unavailable }
@@ -53,6 +54,21 @@ final class InMemoryGateway: PushwooshGateway {
         activities.filter { tokens.contains($0.key) }
     }
 
+    func registeredTokens(
+        among tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<PushToken> {
+        Set(tokens).intersection(self.tokens.values)
+    }
+
+    func hasActivity(
+        _ laID: String,
+        for event: ActivityEvent,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Bool {
+        running.contains(laID)
+    }
+
     func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
         sdkAppID == app.sdkAppID ? app : nil
     }
@@ -61,7 +77,11 @@ final class InMemoryGateway: PushwooshGateway {
 
     func now() -> UnixTime { UnixTime(seconds: Self.time) }
 
-    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? { review }
+    func review(_ order: PushOrder) async throws(GatewayUnavailable) -> ContentReview? {
+        guard let schemas = app.contentSchemas, let content = order.activity?.content else { return nil }
+        let phone = ContentReview.PhoneVersion(attributesType: "Ride", appVersion: nil)
+        return ContentReview(content, for: [phone], by: schemas, now: Self.time)
+    }
 
     func accept(_ order: PlannedOrder) async throws(GatewayUnavailable) -> Acceptance {
         throw GatewayUnavailable(.databaseRefused)

@@ -1,3 +1,4 @@
+import ContentSchema
 import Gateway
 import LiveActivity
 import Testing
@@ -30,6 +31,9 @@ struct NotificationTests {
         #expect(order.order.activity?.content.start?.attributes == Array(own.utf8))
     }
 
+    private static let registered = PushToken.of(0xAB)
+    private static let token = registered.hexadecimal
+
     @Test(
         "C71: the priority is 10 only where 10 was given",
         arguments: [("10", 10), ("10.0", 10), ("5", nil), ("7", nil), (#""10""#, nil), ("null", nil), ("{}", nil)]
@@ -48,7 +52,8 @@ struct NotificationTests {
             (#""filter":"F""#, [], .segments(all: ["F"], any: [])),
             (#""filter_code":"F""#, [], .segments(all: ["F"], any: [])),
             (#""users":["a","b","a"],"devices":["x"],"filter":"F""#, ["a", "b"], nil),
-            (#""filter":"""#, [], .everyone), (#""users":null"#, [], .everyone),
+            (#""users":null,"filter":"","filter_code":null,"devices":["\#(token)"]"#, [], .devices([registered])),
+            (#""x":1"#, [], .everyone),
         ] as [(String, [String], Audience?)]
     )
     func target(fields: String, recipients: [String], audience: Audience?) async throws {
@@ -245,6 +250,134 @@ struct NotificationTests {
                 try await Backend().expectRefusal("startLiveActivity", text, field: "notifications[0].users: has 1001")
             }
         }
+    }
+
+    @Test(
+        "a target that is there and names nobody is refused: a variable that nobody has set does not mean everybody",
+        arguments: [
+            (#""filter":"""#, "filter"), (#""filter":null"#, "filter"), (#""filter_code":"""#, "filter_code"),
+            (#""users":null"#, "users"), (#""users":"""#, "users"), (#""devices":null"#, "devices"),
+            (#""filter":null,"users":null"#, "users"),
+        ]
+    )
+    func unsetTarget(fields: String, field: String) async throws {
+        let start = try ValidNotification.start.breaking(#""filter":"F""#, fields)
+        try await Backend().expectRefusal("startLiveActivity", start, field: "notifications[0].\(field): must ")
+        let update = "{" + fields + "," + ValidNotification.update.dropFirst()
+        try await Backend().expectRefusal("updateLiveActivity", update, field: "notifications[0].\(field): must ")
+    }
+
+    @Test("a start asks for an update token where the phone's iOS is known to give none unasked")
+    func updateToken() async throws {
+        let order = try #require(try await Backend().orders("startLiveActivity", ValidNotification.start).first)
+        for (system, asks) in [
+            (IOSVersion(major: 18, minor: 0), true), (IOSVersion(major: 17, minor: 6), false), (nil, false),
+        ] {
+            let aps = try order.payload(on: system)["aps"]
+            #expect(aps?["input-push-token"]?.integer == (asks ? 1 : nil))
+            #expect(aps?["input-push-channel"] == nil)
+        }
+    }
+
+    @Test(
+        "C67: a start without a title or a content has the other one for both, and that is told",
+        arguments: [
+            (#""content":"C""#, "title"), (#""title":"T""#, "content"), (#""content":" ","title":"T""#, "content"),
+        ]
+    )
+    func oneText(texts: String, missing: String) async throws {
+        let backend = try Backend()
+        let text = try ValidNotification.start.breaking(#""content":"C","title":"T""#, texts)
+        let answer = try await backend.post("startLiveActivity", Backend.request([text]))
+        #expect(Self.warnings(of: answer) == ["notifications[0].\(missing) alert_incomplete"])
+        let planned = try #require(backend.gateway.planned.first)
+        let alert = try planned.payload()["aps"]?["alert"]
+        #expect(alert?["title"]?.string == alert?["body"]?.string)
+        #expect(alert?["title"]?.string == (missing == "title" ? "C" : "T"))
+        #expect((planned.order.notification.title == nil) != (planned.order.notification.body == nil))
+    }
+
+    /// Field and code of each.
+    private static func warnings(of answer: JSONValue) -> [String] {
+        (answer["response"]?["Warnings"]?.elements ?? []).map { warning in
+            "\(warning["Field"]?.string ?? "") \(warning["Code"]?.string ?? "")"
+        }
+    }
+
+    @Test(
+        "what is ignored, or reaches nobody, is told",
+        arguments: [
+            (
+                "update", #""content-state":{"n":2}"#, #""content-state":{},"timestamp":1,"title":"t","alert":{}"#,
+                [".live_activity.timestamp unknown_field", ".live_activity.alert unknown_field"]
+            ),
+            ("update", #"{"live_activity":"#, #"{"ios_sound":"ding","live_activity":"#, [".ios_sound alert_empty"]),
+            ("update", #"{"live_activity":"#, #"{"ios_sound":"ding","content":"C","live_activity":"#, []),
+            ("update", #""ride-7""#, #""ride-8""#, [".live_activity_id activity_unknown"]),
+            (
+                "update", #""ride-7""#, #""ride-8","send_date":"2026-06-03 12:00""#,
+                [".live_activity.stale-date stale_date_past"]
+            ),
+            ("update", #""ride-7""#, #""ride-8","users":["a"]"#, []),
+            ("end", #""content-state":{"n":3},"#, "", [".live_activity.content-state content_state_missing"]),
+            (
+                "end", #""dismissal-date""#, #""attributes":{},"dismissal-date""#,
+                [".live_activity.attributes unknown_field"]
+            ),
+            ("start", #""filter":"F""#, #""filter":"G""#, [".filter segment_empty"]),
+            (
+                "start", #""attributes-type""#, #""priority":10,"attributes-type""#,
+                [".live_activity.priority unknown_field"]
+            ),
+        ] as [(String, String, String, [String])]
+    )
+    func told(event: String, part: String, replacement: String, warnings: [String]) async throws {
+        let valid = [
+            "start": ValidNotification.start, "update": ValidNotification.update, "end": ValidNotification.end,
+        ]
+        let text = try (try #require(valid[event])).breaking(part, replacement)
+        let method = event == "start" ? "startLiveActivity" : "updateLiveActivity"
+        let answer = try await Backend().post(method, Backend.request([text]))
+        #expect(answer["status_code"]?.integer == 200, "\(answer["status_message"]?.string ?? "")")
+        #expect(Self.warnings(of: answer) == warnings.map { "notifications[0]" + $0 })
+    }
+
+    @Test("a device token that no phone has registered is sent to all the same, and named")
+    func unknownTokens() async throws {
+        let backend = try Backend()
+        backend.gateway.tokens = ["hwid-1": Self.registered]
+        let other = PushToken.of(0xCD)
+        let list = #""devices":["hwid-1","nobody","\#(other.hexadecimal)"]"#
+        let text = try ValidNotification.start.breaking(#""filter":"F""#, list)
+        let answer = try await backend.post("startLiveActivity", Backend.request([text]))
+        let code = try #require(answer["response"]?["Messages"]?.elements.first?.string)
+        let unknown = answer["response"]?["UnknownDevices"]?[code]?.elements.map(\.string)
+        #expect(unknown == ["nobody", other.hexadecimal])
+        #expect(backend.gateway.planned.first?.order.audience == .devices([Self.registered, other]))
+    }
+
+    @Test("what a schema says takes the place of guesses, and the gateway's own member is not told")
+    func schema() async throws {
+        let model = """
+            {"format": 1, "attributesType": "Ride", "attributes": "A", "contentState": "S",
+             "types": {"A": {"fields": [{"key": "startedAt", "type": "Int"}]}, "S": {"fields": []}}}
+            """
+        let schema = StoredSchema(
+            version: 1,
+            fromAppVersion: nil,
+            schema: try ActivitySchema(parsing: Array(model.utf8)),
+        )
+        let backend = try Backend()
+        backend.gateway.app.contentSchemas = ContentSchemas(rules: ContentRules(), types: ["Ride": [schema]])
+        let text = try ValidNotification.start.breaking(#""id":7"#, #""startedAt":1780401600,"more":1"#)
+            .breaking(#""n":1.0"#, #""eta":1780401600"#)
+        let answer = try await backend.post("startLiveActivity", Backend.request([text]))
+        #expect(
+            Self.warnings(of: answer) == [
+                "notifications[0].live_activity.content-state.eta unknown_member",
+                "notifications[0].live_activity.attributes.more unknown_member",
+            ]
+        )
     }
 
     @Test("C65: what has no effect is told in Warnings, and not sent")

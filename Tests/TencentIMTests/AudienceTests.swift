@@ -51,14 +51,12 @@ struct AudienceTests {
         #expect(order.notification.badge == .set(5))
     }
 
-    @Test("To_Account takes the segment's place, which need not be there then; an empty one does not")
+    @Test("To_Account takes the segment's place, which need not be there then")
     func toMembers() async throws {
         let named = try Self.groupMessage.breaking(#""GroupId":"team""#, #""GroupId":"x","To_Account":["a","b","a"]"#)
         let order = try await order(Self.group, named)
         #expect(order.recipients == ["a", "b"])
         #expect(order.audience == nil)
-        let empty = try Self.groupMessage.breaking(#""GroupId":"team""#, #""GroupId":"team","To_Account":[]"#)
-        #expect(try await self.order(Self.group, empty).audience == .segments(all: ["team"], any: []))
     }
 
     @Test("a push goes to whom its tags name, and without Condition to everyone")
@@ -76,6 +74,21 @@ struct AudienceTests {
         #expect(order.lifetime == 604_800 && order.suppression == nil)
         let all = try Self.push.breaking(#""Condition":{"TagsAnd":["vip"],"TagsOr":["london","paris"]},"#, "")
         #expect(try await self.order(Self.pushAll, all).audience == .everyone)
+    }
+
+    @Test("a tag that reaches nobody is told, and the push accepted", arguments: [pushAll, messageAll])
+    func unknownTags(path: String) async throws {
+        let backend = Backend()
+        backend.gateway.segments = ["paris"]
+        let condition = #""Condition":{"TagsAnd":["vip"],"TagsOr":["london","paris"]}"#
+        let body =
+            path == Self.pushAll
+            ? Self.push : try Self.message.breaking(#""Condition":{"TagsOr":["london"]}"#, condition)
+        let answer = try await backend.post(path, body)
+        #expect(answer["ErrorCode"]?.integer == 0)
+        #expect(warnings(of: answer) == ["segment_empty", "segment_empty"])
+        let fields = answer["Warnings"]?.elements.map { $0["Field"]?.string }
+        #expect(fields == ["Condition.TagsAnd[0]", "Condition.TagsOr[0]"])
     }
 
     @Test("im_push reaches nobody's lock screen unless MsgLifeTime says how long it is tried")
@@ -139,6 +152,7 @@ struct AudienceTests {
             ),
             RequestFault(#""team""#, #""team","To_Account":"bob""#, 10004, "To_Account"),
             RequestFault(#""team""#, #""team","To_Account":["a",""]"#, 10004, "To_Account[1]"),
+            RequestFault(#""team""#, #""team","To_Account":[]"#, 10004, "To_Account: must not be empty"),
             RequestFault(
                 #""team""#,
                 #""team","To_Account":[\#((0...50).map { "\"\($0)\"" }.joined(separator: ","))]"#,

@@ -18,7 +18,7 @@ final class InMemoryGateway: MessageGateway {
     /// Those of them that came with a time, or count as pushes to all.
     var planned: [PlannedOrder] = []
     /// Segments with somebody in them.
-    var segments: Set<String> = ["team"]
+    var segments: Set<String> = ["team", "vip", "london", "paris"]
     var profiles: [String: AccountProfile] = [:]
     var unavailable: GatewayUnavailable?
     /// What is registered for the activity, as far as a schema asks.

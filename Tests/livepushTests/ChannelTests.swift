@@ -249,9 +249,10 @@ extension EndToEndTests {
                 #expect(both["warnings"]?.elements.map { $0["code"]?.string } == ["unknown_member"])
                 let other = try json(send("{}", "--attributes-type", "Other"))["warnings"]?.elements
                 #expect(other?.map { $0["code"]?.string } == ["attributes_type_unknown"])
-                let unnamed = try json(send(#"{"score":1}"#))["warnings"]?.elements
-                #expect(unnamed?.first?["code"]?.string == "content_state_unfit")
-                #expect(try simulator.pushes().count == 4)
+                let unnamed = try send(#"{"score":1}"#)
+                #expect(unnamed.status == 1)
+                #expect(unnamed.errors.contains("contentState.home"), "\(unnamed.errors)")
+                #expect(try simulator.pushes().count == 3)
             }
         }
 

@@ -342,6 +342,42 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A device token is refused for an activity: it would take no updates")
+        func tokenOfOtherKind() throws {
+            try run { bench in
+                let token = TestPhone.token(bytes: 32)
+                try bench.sdk("registerDevice", #","push_token":"\#(token)""#)
+                let base = #""application":"\#(Self.code)","hwid":"HW-1","userId":"alice""#
+                let answer = try bench.call(
+                    "setActivityToken",
+                    #"{"request":{\#(base),"activity_token":"\#(token)","activity_id":"order-1"}}"#,
+                    headers: ["Authorization: Token \(bench.device)"],
+                )
+                #expect(answer["status_code"]?.integer == 210)
+                #expect(answer["status_message"]?.string?.hasPrefix("activity_token: is registered as") == true)
+                #expect(try bench.gateway.sql("SELECT count(*) FROM live_activity") == "0")
+            }
+        }
+
+        @Test("What the HTTP server refuses by itself has a numeric status_code too, whatever refuses it")
+        func serverRefusals() throws {
+            try run { bench in
+                let port = try bench.gateway.port
+                let large = String(repeating: "x", count: 300_000)
+                for path in ["/json/1.3/updateLiveActivity", "/json/1.3/nothing", "/json"] {
+                    let answer = try HTTPExchange("POST", port: port, path, body: large).answer()
+                    #expect(answer.status == 413)
+                    #expect(try answer.json["status_code"]?.integer == 400, "\(answer.text)")
+                    #expect(try answer.json["response"]?.kind == .null)
+                }
+                let head = try HTTPExchange("POST", port: port, "/json/1.3/x", headers: ["Content-Length: x"]).answer()
+                #expect(head.status == 400)
+                #expect(try head.json["status_code"]?.integer == 400, "\(head.text)")
+                let other = try HTTPExchange("POST", port: port, "/v1/x", body: large).answer()
+                #expect(try other.json["error"]?["code"]?.string == "body_too_large")
+            }
+        }
+
         @Test("Codes and tokens: listed without the token, only of their app, taken away at once")
         func commands() throws {
             try run { bench in

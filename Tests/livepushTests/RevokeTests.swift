@@ -250,6 +250,7 @@ extension EndToEndTests {
             try GatewayUnderTest.run { gateway in
                 let alice = try gateway.register("alice", phone: "phone-1", laID: nil)
                 let bob = try gateway.register("bob", phone: "phone-2", laID: nil)
+                try gateway.sql("UPDATE device SET os_version = '18.1' WHERE account = 'alice'")
                 try gateway.peer.answer(bob.deviceToken, .status(400, "BadMessageId"))
                 let task = try push(gateway, to: "alice", "bob", "nobody")
                 try gateway.expectSQL("SELECT count(*) FROM pending", "0")
@@ -262,6 +263,7 @@ extension EndToEndTests {
                 )
                 #expect(traces[0]["InstanceId"]?.string == "phone-1")
                 #expect(traces[0]["CertId"]?.integer == 1)
+                #expect(traces.map { $0["SystemVersion"]?.string } == ["18.1", "", ""])
                 let channel = traces[0]["OfflinePushStat"]?["ChannelStat"]
                 #expect(channel?["PushStatus"]?.integer == 1)
                 #expect(channel?["ErrorInfo"]?.string == "success")

@@ -124,6 +124,12 @@ extension EndToEndTests {
             #expect(try schema("remove", "--sdk-app-id", "7", "--type", "A").status == 64)
             #expect(try database.sql("SELECT count(*) FROM content_schema") == "0")
             #expect(try succeed("import", file, "--with", other, "--sdk-app-id", "7").contains("version 1"))
+            #expect(outcome.errors.contains("--any Moment"))
+            #expect(
+                try succeed("import", file, "--any", "Moment", "--sdk-app-id", "7").contains("the same as version 1")
+            )
+            let missing = try schema("add", "/nowhere.json", "--sdk-app-id", "7")
+            #expect(missing.errors.contains("cannot read /nowhere.json") && !missing.errors.contains("--"))
         }
 
         @Test("The policy is set per app")

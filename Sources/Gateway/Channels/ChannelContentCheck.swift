@@ -2,9 +2,9 @@ import LiveActivity
 
 /// What the schemas of an app say of a push to a broadcast channel.
 ///
-/// Nobody knows which phones follow a channel, nor which version of the app they have: every version of the type counts. A
-/// state that fits none is refused where the type is named, unless the app's policy is to warn; no notification can take a
-/// broadcast's place.
+/// Nobody knows which phones follow a channel, nor which version of the app they have: every version of the type counts, and
+/// where the type is not named every type. A state that fits none is refused, unless the app's policy is to warn; no
+/// notification can take a broadcast's place.
 struct ChannelContentCheck {
     /// What is sent: with dates rewritten, where the app wants that.
     let content: ActivityContent
@@ -13,39 +13,68 @@ struct ChannelContentCheck {
     /// Whether a schema had a say: then nobody need guess which numbers are dates.
     let isBySchema: Bool
 
+    /// The checks of one type, one for each version, oldest first.
+    private struct Candidate {
+        let checks: [ContentCheck]
+        let newest: ContentCheck
+        let fits: Bool
+
+        init?(_ versions: [StoredSchema], _ content: ActivityContent, _ rules: ContentRules, now: Int64) {
+            checks = versions.map { ContentCheck(content, by: $0, now: now) }
+            guard let newest = checks.last else { return nil }
+            self.newest = newest
+            fits = checks.contains { $0.misfits(under: rules).isEmpty }
+        }
+    }
+
     /// - Parameters:
     ///   - schemas: of the app; nil: it has none.
     ///   - now: Unix seconds by the clock.
     init(_ message: ChannelMessage, by schemas: ContentSchemas?, now: Int64) {
-        var content = message.content
+        let content = message.content
+        var converted: ActivityContent?
         var findings: [PayloadFinding] = []
-        let versions = schemas?.versions(ofType: message.attributesType) ?? []
-        if let schemas, let newest = versions.last {
-            let rules = schemas.rules
-            let checks = versions.map { ContentCheck(message.content, by: $0, now: now) }
-            let misfits = checks.filter { !$0.misfits(under: rules).isEmpty }
-            // Of a channel whose type is not told, the only type of the app need not be the one.
-            if misfits.count == checks.count, rules.policy != .warn, message.attributesType != nil {
-                let check = ContentCheck(message.content, by: newest, now: now)
-                findings += check.misfits(under: rules).map { notice in
-                    var finding = PayloadFinding(notice)
-                    finding.severity = .refusal
-                    return finding
-                }
-            } else {
-                for check in misfits {
-                    findings += check.misfits(under: rules).map {
-                        PayloadFinding($0.adding("phones with \(check.name) show nothing"))
-                    }
+        let types = schemas.map { schemas in
+            message.attributesType.map { [schemas.versions(ofType: $0)] } ?? schemas.versionsOfEachType
+        }
+        let rules = schemas?.rules ?? ContentRules()
+        let candidates = (types ?? []).compactMap { Candidate($0, content, rules, now: now) }
+        let fitting = candidates.filter(\.fits)
+        let nearest = candidates.map(\.newest).min { $0.misfits(under: rules).count < $1.misfits(under: rules).count }
+        if let nearest, fitting.isEmpty, rules.policy != .warn {
+            findings += nearest.misfits(under: rules).map { notice in
+                let isOneOfSeveral = candidates.count > 1
+                var finding = PayloadFinding(
+                    isOneOfSeveral ? notice.adding("it fits no type of the app, and \(nearest.name) best") : notice
+                )
+                finding.severity = .refusal
+                return finding
+            }
+        } else {
+            let meant = fitting.isEmpty ? candidates : fitting
+            let misfits = candidates.flatMap(\.checks).filter { !$0.misfits(under: rules).isEmpty }
+            if candidates.count > 1, !misfits.isEmpty {
+                let names = fitting.map(\.newest.attributesType)
+                let fits =
+                    names.isEmpty ? "no type of the app" : "of the app's types only " + names.joined(separator: ", ")
+                let message = "is missing, and the state fits \(fits); named, it is checked by that type alone"
+                findings.append(.warning(.attributesType, .attributesTypeMissing, message))
+            }
+            for check in meant.flatMap(\.checks) {
+                findings += check.misfits(under: rules).map {
+                    PayloadFinding($0.adding("phones with \(check.name) show nothing"))
                 }
             }
-            let check = ContentCheck(message.content, by: newest, now: now)
-            if rules.convertsDates, check.misfits(under: rules).isEmpty, let converted = check.converting(content) {
-                content = converted
-                findings += check.conversions.map { PayloadFinding($0) }
+            if meant.count == 1 {
+                let newest = meant[0].newest
+                if rules.convertsDates, newest.misfits(under: rules).isEmpty, let right = newest.converting(content) {
+                    converted = right
+                    findings += newest.conversions.map { PayloadFinding($0) }
+                }
+                findings += newest.unknownMembers.map { PayloadFinding($0) }
             }
-            findings += check.unknownMembers.map { PayloadFinding($0) }
-        } else if schemas != nil, message.attributesType != nil {
+        }
+        if candidates.isEmpty, schemas != nil {
             findings.append(
                 .warning(
                     .attributesType,
@@ -54,9 +83,9 @@ struct ChannelContentCheck {
                 )
             )
         }
-        self.content = content
+        self.content = converted ?? content
         self.findings = findings
-        self.isBySchema = !versions.isEmpty
+        self.isBySchema = !candidates.isEmpty
     }
 }
 
@@ -72,16 +101,11 @@ extension PayloadFinding {
             }
         self = .warning(.contentState, path: notice.place, code, notice.message)
     }
-
-    /// Whether it only guesses, by the name of a member, that a date is meant.
-    fileprivate var isGuess: Bool {
-        field == .contentState && [.dateAsUnixSeconds, .dateAsMilliseconds, .dateAsText].contains(code)
-    }
 }
 
 extension ChannelContentCheck {
     /// What is found in a push as a whole together with what the schemas say.
     func adding(to others: [PayloadFinding]) -> [PayloadFinding] {
-        (isBySchema ? others.filter { !$0.isGuess } : others) + findings
+        (isBySchema ? others.filter { !$0.code.isDateGuess } : others) + findings
     }
 }

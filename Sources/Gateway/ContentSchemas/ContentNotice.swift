@@ -61,6 +61,12 @@ public struct ContentNotice: Sendable, Equatable {
         self.init(part: part, place: place, code: .unknownMember, problem: problem, message: problem)
     }
 
+    /// Whether it is about the member that Pushwoosh's API adds to the attributes of every start, which types that are not
+    /// of Pushwoosh's SDK lack and ignore.
+    public var isOfPushwooshMember: Bool {
+        self.code == .unknownMember && self.part == .attributes && self.place == ".pushwoosh"
+    }
+
     /// The same with more to its message.
     func adding(_ more: String) -> ContentNotice {
         var longer = self

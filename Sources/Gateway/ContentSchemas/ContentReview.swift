@@ -33,18 +33,27 @@ public struct ContentReview: Sendable, Equatable {
     /// and every one of them has a version that it does not fit.
     ///
     /// - Parameters:
-    ///   - phones: what is registered for the activity; empty: nothing is. A state that fits no type of the app is
-    ///     warned about then, since the phone may still register.
+    ///   - phones: what is registered for the activity; empty: nothing is. A state that does not fit the type of a start,
+    ///     or of other events no type of the app, is warned about then, since the phone may still register.
     ///   - schemas: of the app.
     ///   - now: Unix seconds by the clock.
     public init(_ content: ActivityContent, for phones: [PhoneVersion], by schemas: ContentSchemas, now: Int64) {
         let rules = schemas.rules
         guard !phones.isEmpty else {
-            let checks = schemas.newest.map { ContentCheck(content, by: $0, now: now) }
-            guard let first = checks.first, checks.allSatisfy({ !$0.misfits(under: rules).isEmpty }) else { return }
+            let type = content.start?.attributesType
+            let checks = (type.map { schemas.versions(ofType: $0).suffix(1) } ?? schemas.newest[...])
+                .map { ContentCheck(content, by: $0, now: now) }
+            let misfits = checks.map { $0.misfits(under: rules) }
+            guard misfits.allSatisfy({ !$0.isEmpty }),
+                // Of several types, the one that was meant is most likely the one with the fewest faults.
+                let nearest = misfits.indices.min(by: { misfits[$0].count < misfits[$1].count })
+            else { return }
             self.isBySchema = checks.count == 1
-            let notice = first.misfits(under: rules)[0]
-            self.warnings = [notice.adding("that is \(first.name); no phone has registered the activity yet")]
+            let name = checks[nearest].name
+            let which = checks.count == 1 ? "that is \(name)" : "it fits no type of the app, and \(name) best"
+            self.warnings = [
+                misfits[nearest][0].adding("\(which); no phone has registered the activity yet")
+            ]
             return
         }
         var misfits: [(check: ContentCheck, count: Int64)] = []
@@ -95,7 +104,8 @@ public struct ContentReview: Sendable, Equatable {
         }
         self.isBySchema = true
         self.fitsAll = schemas
-        self.warnings = Self.unknownMembers(of: checks)
+        let type = content.start?.attributesType
+        self.warnings = Self.unknownMembers(of: checks.filter { type == nil || $0.attributesType == type })
     }
 
     /// Members that no version has. What only older ones lack is how types grow.

@@ -33,11 +33,13 @@ public final class ContentSchemas: Sendable, Equatable {
     }
 
     /// All versions of a type, oldest first; empty: there is no schema of it.
-    ///
-    /// - Parameter attributesType: nil means the app's only type where it has one only.
-    func versions(ofType attributesType: String?) -> [StoredSchema] {
-        if let attributesType { return self.types[attributesType] ?? [] }
-        return self.types.count == 1 ? self.types.values.first ?? [] : []
+    func versions(ofType attributesType: String) -> [StoredSchema] {
+        self.types[attributesType] ?? []
+    }
+
+    /// All versions, oldest first, of each type in the order of their names.
+    var versionsOfEachType: [[StoredSchema]] {
+        self.types.sorted { $0.key < $1.key }.map(\.value)
     }
 
     /// The newest version of each type, in the order of their names.

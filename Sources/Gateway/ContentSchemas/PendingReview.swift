@@ -10,15 +10,22 @@ struct PendingReview {
     private let schemas: ContentSchemas
     private let now: Int64
 
-    /// - Returns: nil if there are too many recipients, or an audience: each is checked when it is sent to.
+    /// - Returns: nil if there are too many recipients, or an audience other than devices: each is checked when it is sent to.
     fileprivate init?(_ order: PushOrder, _ activity: ActivityInstruction, _ schemas: ContentSchemas, _ now: Int64) {
-        guard order.audience == nil, order.recipients.count <= PendingReview.recipientLimit else { return nil }
+        var devices: [PushToken] = []
+        switch order.audience {
+        case nil: break
+        case .devices(let tokens) where !tokens.isEmpty: devices = tokens
+        case .devices, .activity, .everyone, .segments: return nil
+        }
+        guard max(order.recipients.count, devices.count) <= PendingReview.recipientLimit else { return nil }
         question = DeliveryStore.PhoneQuestion(
             sdkAppID: order.sdkAppID,
             laID: activity.laID,
             life: ActivityLife.duration(for: activity.content.event),
             accounts: order.recipients,
             startedType: activity.content.start?.attributesType,
+            devices: devices,
         )
         content = activity.content
         self.schemas = schemas

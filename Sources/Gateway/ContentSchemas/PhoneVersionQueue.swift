@@ -48,8 +48,9 @@ final class PhoneVersionQueue {
         }
     }
 
-    /// The phones of a question.
+    /// The phones of a question. One about devices is asked by itself.
     func answer(_ question: DeliveryStore.PhoneQuestion) async throws(PostgresError) -> [ContentReview.PhoneVersion] {
+        guard question.devices.isEmpty else { return try await store.phoneVersions(question) }
         let answer = await withCheckedContinuation { continuation in
             enqueue(Waiting(question: question, continuation: continuation))
         }

@@ -251,6 +251,8 @@ extension RecipientExplanation.ContentVerdict {
                 case .warn: "sent_all_the_same"
                 }
             }
-        self.init(schema: check.name, word: word, notices: misfits + check.unknownMembers)
+        let isOfPushwoosh = message.order.dialect == .pushwoosh
+        let unknown = check.unknownMembers.filter { !isOfPushwoosh || !$0.isOfPushwooshMember }
+        self.init(schema: check.name, word: word, notices: misfits + unknown)
     }
 }

@@ -85,9 +85,9 @@ public final class MessageExplainer: PushwooshGateway {
         case .finished(let review): return review
         case .dependsOnPhones(let pending):
             let phones = try await asking { () throws(PostgresError) in
-                try await store.phoneVersions([pending.question])
+                try await store.phoneVersions(pending.question)
             }
-            return pending.review(for: phones.first ?? [])
+            return pending.review(for: phones)
         }
     }
 
@@ -197,6 +197,27 @@ public final class MessageExplainer: PushwooshGateway {
     ) async throws(GatewayUnavailable) -> [PushToken: RegisteredActivity] {
         try await asking { () throws(PostgresError) in
             try await pushwoosh.activities(withTokens: tokens, in: sdkAppID)
+        }
+    }
+
+    /// As the gateway that sends.
+    public func registeredTokens(
+        among tokens: [PushToken],
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Set<PushToken> {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.registeredTokens(among: tokens, in: sdkAppID)
+        }
+    }
+
+    /// As the gateway that sends.
+    public func hasActivity(
+        _ laID: String,
+        for event: ActivityEvent,
+        in sdkAppID: Int64,
+    ) async throws(GatewayUnavailable) -> Bool {
+        try await asking { () throws(PostgresError) in
+            try await pushwoosh.hasActivity(laID, for: event, in: sdkAppID)
         }
     }
 

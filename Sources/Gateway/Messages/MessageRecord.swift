@@ -112,6 +112,8 @@ public struct RecipientRecord: Sendable, Equatable {
     public var environment: String?
     /// The certificate that signed the last attempt.
     public var businessID: Int64?
+    /// The iOS version that the installation has registered by now.
+    public var osVersion: String?
 
     init(account: String, outcome: String) {
         self.account = account

@@ -174,7 +174,10 @@ public final class MessageRecordStore: MessageRecords {
     private static let finished: StaticString = """
         SELECT message_id, account, installation, route, route_reason, fallback, outcome, apns_status::bigint,
             apns_reason, apns_id::text, attempts::bigint, priority::bigint, priority_reason, timestamp_sent, sent_at,
-            finished_at, token_fingerprint, environment, business_id
+            finished_at, token_fingerprint, environment, business_id,
+            (SELECT device.os_version FROM device
+            WHERE device.sdk_app_id = delivery.sdk_app_id AND device.installation = delivery.installation
+                AND device.account = delivery.account)
         FROM delivery WHERE message_id = ANY($1::bigint[]) AND accepted_at BETWEEN $2::timestamptz AND $3::timestamptz
         ORDER BY account, fallback, installation
         LIMIT CASE WHEN EXISTS (SELECT FROM fan_out WHERE message_id = ANY($1::bigint[])) THEN $4::bigint END
@@ -258,5 +261,6 @@ extension RecipientRecord {
         tokenFingerprint = try row.textOrNil(16)
         environment = try row.textOrNil(17)
         businessID = try row.integerOrNil(18)
+        osVersion = try row.textOrNil(19)
     }
 }

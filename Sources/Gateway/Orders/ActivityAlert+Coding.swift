@@ -17,9 +17,9 @@ extension ActivityAlert {
 
     init(decoding value: JSONValue) {
         self.init(
-            title: value["title"].flatMap(AlertText.init),
+            title: value["title"].flatMap { try? AlertText($0) },
             subtitle: value["subtitle"]?.string,
-            body: value["body"].flatMap(AlertText.init),
+            body: value["body"].flatMap { try? AlertText($0) },
             sound: value["sound"]?.string,
         )
     }

@@ -4,6 +4,14 @@ public enum RegistrationOutcome: Sendable, Equatable {
     case applied(expiresAt: UnixTime?)
     /// Its sequence is lower than a known one, or the same as that of other content. Nothing changed.
     case staleSequence
+    /// The token given for an activity is a phone's device token or a push-to-start token. Nothing changed.
+    case tokenOfOtherKind
+
+    /// What is said of a token of another kind, a clause.
+    public static let otherKind = """
+        is registered as a device token or a push-to-start token, which take no updates; the activity's own comes from its \
+        pushTokenUpdates
+        """
 }
 
 /// What became of a clear.

@@ -48,6 +48,24 @@ public enum RegistrationRules {
         return value
     }
 
+    /// The same of a type that a start token is for: a name such as Swift's types have, since a start names the type, and no
+    /// other name would ever be met.
+    public static func startedType(
+        _ value: String,
+        field: String = "attributesType",
+    ) throws(RegistrationFault) -> String {
+        let value = try attributesType(value, field: field)
+        let parts = value.split(separator: ".", omittingEmptySubsequences: false)
+        let isName = parts.allSatisfy { part in
+            part.first?.isNumber == false && part.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
+        }
+        guard isName else {
+            let message = "an attributesType is the name of a Swift type, such as OrderAttributes"
+            throw RegistrationFault(.invalidValue, message, field: field)
+        }
+        return value
+    }
+
     /// An account that keeps the rules.
     public static func account(_ value: String, field: String = "account") throws(RegistrationFault) -> String {
         guard (1...128).contains(value.utf8.count) else {

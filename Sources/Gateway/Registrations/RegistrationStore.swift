@@ -45,7 +45,8 @@ public final class RegistrationStore {
     }
 
     /// Registers an activity token: a rotated one goes on with the activity's life, one after an accepted `end`, a
-    /// clear or the activity's 8 hours begins a new life; takes installation and token from whoever had them.
+    /// clear or the activity's 8 hours begins a new life; takes installation and token from whoever had them. A token that
+    /// is registered for something else is refused: APNs would take updates for it, and no activity would get them.
     public func putActivity(
         _ registration: ActivityRegistration,
         for owner: RegistrationOwner,
@@ -54,6 +55,9 @@ public final class RegistrationStore {
             """
             SELECT applied, expires_at
             FROM register_activity($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+            -- Depends on no row of the function's, so that it decides whether the function is called at all.
+            WHERE NOT EXISTS (SELECT FROM device WHERE sdk_app_id = $1 AND token = $5)
+                AND NOT EXISTS (SELECT FROM start_token WHERE sdk_app_id = $1 AND token = $5)
             """,
             [
                 .integer(owner.sdkAppID), .text(owner.account), .text(registration.laID), .text(owner.installation),
@@ -64,7 +68,9 @@ public final class RegistrationStore {
                 .boolean(registration.frequentPushesEnabled), .integer(registration.sequence),
             ],
         )
-        return try await run(statement) { row throws(PostgresError) in
+        let results = try await run([statement])
+        return try reading { () throws(PostgresError) in
+            guard let row = results.first?.rows.first else { return .tokenOfOtherKind }
             guard try row.boolean(0) else { return .staleSequence }
             return .applied(expiresAt: UnixTime(microseconds: try row.timestampMicroseconds(1)))
         }

@@ -75,4 +75,52 @@ final class PushwooshStore {
         }
         return activities
     }
+
+    /// Which of these device tokens are registered.
+    func registeredTokens(among tokens: [PushToken], in sdkAppID: Int64) async throws(PostgresError) -> Set<PushToken> {
+        guard !tokens.isEmpty else { return [] }
+        let result = try await pool.run(
+            PostgresStatement(
+                "SELECT token FROM device WHERE sdk_app_id = $1::bigint AND token = ANY($2::bytea[])",
+                [.integer(sdkAppID), .byteArrays(tokens.map(\.bytes))],
+            )
+        )
+        var registered: Set<PushToken> = []
+        for row in result.rows {
+            if let token = try? PushToken(bytes: try row.bytes(0)) { registered.insert(token) }
+        }
+        return registered
+    }
+
+    /// Whether an update or an end finds somebody who has the activity: the rules of the audience of an activity.
+    ///
+    /// Of one that very many had, only the first are looked at; there it counts as known.
+    func hasActivity(
+        _ laID: String,
+        for event: ActivityEvent,
+        in sdkAppID: Int64,
+    ) async throws(PostgresError) -> Bool {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT EXISTS (
+                    SELECT FROM (
+                        SELECT ended_at, started_at FROM live_activity
+                        WHERE sdk_app_id = $1::bigint AND la_id = $2::text LIMIT 1000
+                    ) AS first
+                    WHERE (ended_at IS NULL OR clock_timestamp() <= ended_at + interval '60 seconds')
+                        AND started_at > clock_timestamp() - $3::bigint * interval '1 microsecond'
+                ) OR EXISTS (
+                    SELECT FROM activity_start
+                    WHERE sdk_app_id = $1::bigint AND la_id = $2::text
+                        AND registered_at IS NULL AND waits_until > clock_timestamp()
+                ) OR EXISTS (
+                    SELECT FROM live_activity WHERE sdk_app_id = $1::bigint AND la_id = $2::text OFFSET 1000
+                )
+                """,
+                [.integer(sdkAppID), .text(laID), .integer(ActivityLife.duration(for: event).microseconds)],
+            )
+        )
+        return try result.rows.first?.boolean(0) ?? true
+    }
 }

@@ -5,10 +5,13 @@ enum InputFile {
     private static let maximumBytes = 1 << 20
 
     /// The bytes of a file, `-` for standard input. A trailing newline stays.
-    static func read(_ path: String, option: String) throws(CommandFailure) -> [UInt8] {
+    ///
+    /// - Parameter option: that names the file; nil: it is an operand.
+    static func read(_ path: String, option: String?) throws(CommandFailure) -> [UInt8] {
+        let place = option.map { "--\($0): " } ?? ""
         let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            throw CommandFailure("--\(option): cannot read \(path): \(String(cString: strerror(errno)))")
+            throw CommandFailure("\(place)cannot read \(path): \(String(cString: strerror(errno)))")
         }
         defer { if path != "-" { close(descriptor) } }
         var bytes: [UInt8] = []
@@ -16,11 +19,11 @@ enum InputFile {
         while true {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0 {
-                throw CommandFailure("--\(option): cannot read \(path): \(String(cString: strerror(errno)))")
+                throw CommandFailure("\(place)cannot read \(path): \(String(cString: strerror(errno)))")
             }
             if count == 0 { return bytes }
             bytes.append(contentsOf: chunk.prefix(count))
-            guard bytes.count <= maximumBytes else { throw CommandFailure("--\(option): \(path) is too large") }
+            guard bytes.count <= maximumBytes else { throw CommandFailure("\(place)\(path) is too large") }
         }
     }
 

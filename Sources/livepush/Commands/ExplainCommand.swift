@@ -44,7 +44,7 @@ enum ExplainCommand: Command {
         }
         let configuration = try ServeConfiguration.gateway(arguments)
         let seal = try arguments.secretSeal()
-        let body = try InputFile.read(file, option: "FILE")
+        let body = try InputFile.read(file, option: nil)
         let application = try await StoredApplication.load(id, arguments)
         let (administrator, signature) = try application.administratorSignature(sdkAppID: id)
         let request = HTTPRequest(

@@ -41,6 +41,11 @@ enum SchemaImportCommand: Command {
             help: "a flag the app is compiled with, for #if; repeatable",
         ),
         CommandOption(name: "undefine", kind: .values("FLAG"), help: "a flag it is compiled without; repeatable"),
+        CommandOption(
+            name: "any",
+            kind: .values("NAME"),
+            help: "a type that decodes itself: whatever stands for it is taken; repeatable",
+        ),
     ]
 
     static func run(_ arguments: CommandArguments) async throws {
@@ -48,11 +53,12 @@ enum SchemaImportCommand: Command {
         let id = try arguments.requiredInteger("sdk-app-id")
         let version = try arguments.appVersion()
         let url = try arguments.required("database-url")
-        let source = try InputFile.read(path, option: "FILE")
+        let source = try InputFile.read(path, option: nil)
         let options =
             (arguments.text("type").map { ["--type", $0] } ?? [])
             + arguments.texts("define").flatMap { ["--define", $0] }
             + arguments.texts("undefine").flatMap { ["--undefine", $0] }
+            + arguments.texts("any").flatMap { ["--any", $0] }
         let json = try SchemaReaderProcess.run([path] + arguments.texts("with") + options)
         let schema = try ActivitySchema(parsing: json)
         let file = path.split(separator: "/").last.map(String.init) ?? path
@@ -83,6 +89,7 @@ enum SchemaAddCommand: Command {
              "Leg": {"cases": [{"key": "walk"}, {"key": "train", "fields": [{"key": "_0", "type": "String"}]}]}}}
 
         key is the name in JSON. A type is written as in Swift; a member may be absent only if its type is optional.
+        {"anything": true} in place of "fields" takes whatever stands there, for a type that decodes itself.
         """
     static let operands = ["FILE"]
     static let options = [CommandOption.databaseURL, CommandOption.sdkAppID, CommandOption.fromAppVersion]
@@ -94,7 +101,7 @@ enum SchemaAddCommand: Command {
         let url = try arguments.required("database-url")
         let schema: ActivitySchema
         do {
-            schema = try ActivitySchema(parsing: try InputFile.read(path, option: "FILE"))
+            schema = try ActivitySchema(parsing: try InputFile.read(path, option: nil))
         } catch let error as SchemaError {
             throw CommandFailure("\(path): \(error)")
         }

@@ -105,6 +105,10 @@ actor ServeLane {
         page: MetricsPage?,
         logger: Logger,
     ) throws(HTTPServerError) {
+        var configuration = configuration
+        configuration.errorBody = { refusal in
+            ServeLane.isPushwoosh(refusal.path) ? PushwooshAPI.body(of: refusal) : refusal.body
+        }
         let server = HTTPServer(on: loop, configuration: configuration, logger: logger) { request, exchange in
             // With the loop as its preference: a continuation resumes its task on the task's own executor first, which
             // would be Swift's thread pool, and only from there back on this thread.
@@ -132,7 +136,7 @@ actor ServeLane {
         if request.path == "/v1" || request.path.hasPrefix("/v1/") {
             return await client.respond(to: request)
         }
-        if request.path == "/json" || request.path.hasPrefix("/json/") {
+        if ServeLane.isPushwoosh(request.path) {
             return await pushwoosh.respond(to: request)
         }
         switch request.path {
@@ -141,6 +145,10 @@ actor ServeLane {
         case "/metrics": return await metrics(request)
         default: return ServeLane.notFound
         }
+    }
+
+    private static func isPushwoosh(_ path: String) -> Bool {
+        path == "/json" || path.hasPrefix("/json/")
     }
 
     @inline(never)
