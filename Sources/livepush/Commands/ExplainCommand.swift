@@ -60,7 +60,7 @@ enum ExplainCommand: Command {
             session,
             connection in
             let applied = try await SchemaMigration.applied(in: connection)
-            if let missing = SchemaMigration.all.first(where: { !applied.contains($0.version) }) {
+            if let missing = applied.missing.first {
                 throw CommandFailure("the database lacks \(missing.name); run: livepush migrate")
             }
             let clock = try await connection.run(PostgresStatement("SELECT clock_timestamp()"))

@@ -89,14 +89,18 @@ struct DatabaseDoctor {
             return false
         }
         let applied = try await SchemaMigration.applied(in: connection)
-        let missing = SchemaMigration.all.filter { !applied.contains($0.version) }
-        guard missing.isEmpty else {
-            report.fail("schema", "\(missing.map(\.name).joined(separator: ", ")) not applied: run livepush migrate")
+        guard applied.missing.isEmpty else {
+            let names = applied.missing.map(\.name).joined(separator: ", ")
+            report.fail("schema", "\(names) not applied: run livepush migrate")
             return false
         }
-        let newest = SchemaMigration.all.map(\.version).max() ?? 0
-        if let other = applied.max(), other > newest {
-            report.warn("schema", "version \(other) is of a newer release than this program, which knows \(newest)")
+        let newest = SchemaMigration.newest
+        if let other = applied.versions.max(), other > newest {
+            report.warn(
+                "schema",
+                "version \(other) is of a newer release than this program, which knows \(newest); it works with it, and "
+                    + "does not migrate it"
+            )
         } else {
             report.ok("schema", "version \(newest), complete")
         }

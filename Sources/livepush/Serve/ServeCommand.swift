@@ -257,9 +257,8 @@ enum ServeCommand: Command {
         let applied = try await DatabaseSession.run(configuration.gateway.databaseURL) { _, connection in
             try await SchemaMigration.applied(in: connection)
         }
-        let missing = SchemaMigration.all.filter { !applied.contains($0.version) }
-        guard missing.isEmpty else {
-            throw CommandFailure("the database lacks \(missing[0].name); run: livepush migrate")
+        if let missing = applied.missing.first {
+            throw CommandFailure("the database lacks \(missing.name); run: livepush migrate")
         }
         try await GatewayProcess.run(configuration, seal: seal)
     }
