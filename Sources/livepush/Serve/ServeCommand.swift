@@ -199,6 +199,12 @@ enum ServeCommand: Command {
             help: "how long a request waits for a connection to PostgreSQL before its caller is told to try again; "
                 + "0.5 if absent",
         ),
+        CommandOption(
+            name: "database-answer-limit",
+            kind: .value("SECONDS"),
+            help: "how long a request waits for PostgreSQL's answer before its caller is told to try again; what is "
+                + "under way goes on, and the same request again is recognised; 2.5 if absent",
+        ),
         CommandOption(name: "heartbeat-interval", kind: .value("SECONDS"), help: "2 if absent"),
         CommandOption(
             name: "takeover-after",
