@@ -73,6 +73,11 @@ public final class GatewayInstance: Sendable {
     /// Whether PostgreSQL answered lately.
     public var isAlive: Bool { id(at: .now) != nil }
 
+    /// Whether a balancer should send requests here: PostgreSQL answers.
+    public var isReady: Bool {
+        state.withLock { $0.id != nil && $0.liveness.isAnswered(at: .now) }
+    }
+
     /// Rows that waited when they were last counted: those of all apps that nobody works on although they are due, or,
     /// where that is more, those of this app that are tried again later. While APNs is away all of them are tried again
     /// later; while only an app's key is refused, its queue does not stop the others.
@@ -168,8 +173,11 @@ public final class GatewayInstance: Sendable {
     ///
     /// - Returns: instances that died.
     func beat(_ store: InstanceStore, _ queue: DeliveryStore) async -> [Int64] {
+        let sentAt = MonotonicTime.now
+        state.withLock { $0.liveness.heartbeatBegins(at: sentAt) }
+        var failed = false
+        defer { state.withLock { $0.liveness.heartbeatEnds(failed: failed) } }
         do throws(PostgresError) {
-            let sentAt = MonotonicTime.now
             guard let id = id(at: sentAt) else {
                 try await comeBack(store, queue)
                 return []
@@ -189,6 +197,7 @@ public final class GatewayInstance: Sendable {
             case .takeOver(let dead): return dead
             }
         } catch {
+            failed = true
             let isLost = state.withLock { state in
                 state.liveness.connectionLost()
                 return state.id != nil && !state.liveness.maySend(at: .now)
