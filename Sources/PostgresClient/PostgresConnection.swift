@@ -80,7 +80,9 @@ public final class PostgresConnection {
 
     private func lose(_ kind: PostgresError.Kind, reason: String? = nil) {
         guard isOpen else { return }
-        logger.warning(
+        // A server that goes takes all connections with it.
+        logger.lasting(
+            .warning,
             "connection to PostgreSQL lost",
             ["units": .count(unitsInFlight), "reason": .string(reason ?? "closed by the peer or the network")],
         )

@@ -23,6 +23,8 @@ public final class PostgresPool {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
+    private static let connectFault: StaticString = "cannot connect to PostgreSQL"
+
     private let loop: EventLoop
     private let logger: Logger
     private let login: PostgresLogin
@@ -218,10 +220,11 @@ public final class PostgresPool {
             }
             slot.connection = connection
             slot.backOff.reset()
+            logger.over(PostgresPool.connectFault, "connected to PostgreSQL again")
             resumeWaiters()
         } catch {
             guard !isClosed else { return }
-            logger.warning("cannot connect to PostgreSQL", ["error": .describing(error)])
+            logger.lasting(.warning, PostgresPool.connectFault, ["error": .describing(error)])
             reconnect(slot)
         }
     }

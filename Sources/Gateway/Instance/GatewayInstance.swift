@@ -203,7 +203,7 @@ public final class GatewayInstance: Sendable {
                 return state.id != nil && !state.liveness.maySend(at: .now)
             }
             if isLost {
-                logger.error("no heartbeat; sending stopped", ["error": .describing(error)])
+                logger.lasting(.error, "no heartbeat; sending stopped", ["error": .describing(error)])
             }
             return []
         }
