@@ -15,14 +15,14 @@ final class GatewayUnderTest {
     let folder: String
     let database: String
     let peer: APNsPeer
-    private let postgres: PrivatePostgres
+    let postgres: PrivatePostgres
     /// What commands and servers are started with from now on. The commands own the database.
     var environment: [String: String]
     /// The database as `serve` sees it: its login may do what `livepush_gateway` may, and nothing else.
     private let serveDatabase: String
     private var servers: [GatewayServer] = []
     private var userSigs: [String: String] = [:]
-    private var server: GatewayServer { get throws { try #require(servers.last) } }
+    var server: GatewayServer { get throws { try #require(servers.last) } }
     /// Where requests go.
     var port: Int { get throws { try server.port } }
 

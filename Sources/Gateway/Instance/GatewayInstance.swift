@@ -22,6 +22,9 @@ public final class GatewayInstance: Sendable {
         public init() {}
     }
 
+    private static let readOnlyFault: StaticString =
+        "PostgreSQL refuses writes: it is a standby or read-only; no gateway can register, nothing is accepted or sent"
+
     private struct State {
         var id: Int64?
         var liveness: InstanceLiveness
@@ -176,7 +179,10 @@ public final class GatewayInstance: Sendable {
         let sentAt = MonotonicTime.now
         state.withLock { $0.liveness.heartbeatBegins(at: sentAt) }
         var failed = false
-        defer { state.withLock { $0.liveness.heartbeatEnds(failed: failed) } }
+        defer {
+            state.withLock { $0.liveness.heartbeatEnds(failed: failed) }
+            if !failed { logger.over(GatewayInstance.readOnlyFault, "PostgreSQL takes writes again") }
+        }
         do throws(PostgresError) {
             guard let id = id(at: sentAt) else {
                 try await comeBack(store, queue)
@@ -198,6 +204,8 @@ public final class GatewayInstance: Sendable {
             }
         } catch {
             failed = true
+            // read_only_sql_transaction
+            if error.sqlState == "25006" { logger.lasting(.error, GatewayInstance.readOnlyFault) }
             let isLost = state.withLock { state in
                 state.liveness.connectionLost()
                 return state.id != nil && !state.liveness.maySend(at: .now)

@@ -40,7 +40,7 @@ enum MigrateCommand: Command {
     }
 
     private static func printStatus(_ url: String) async throws {
-        let applied = try await DatabaseSession.run(url) { _, connection in
+        let applied = try await DatabaseSession.run(url, needsSchema: false) { _, connection in
             try await SchemaMigration.applied(in: connection)
         }
         for migration in SchemaMigration.all {
@@ -54,7 +54,7 @@ enum MigrateCommand: Command {
 
     private static func migrate(_ url: String) async throws {
         // The lock belongs to the session, so that it goes with a process that dies.
-        try await DatabaseSession.run(url, statementTimeout: .seconds(900)) { _, connection in
+        try await DatabaseSession.run(url, statementTimeout: .seconds(900), needsSchema: false) { _, connection in
             _ = try await connection.run(PostgresStatement("SELECT pg_advisory_lock($1::bigint)", [.integer(lock)]))
             let applied = try await SchemaMigration.applied(in: connection)
             // Even the files that every migration replaces, rights among them, would take from the newer release.

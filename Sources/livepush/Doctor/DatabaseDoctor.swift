@@ -39,7 +39,12 @@ struct DatabaseDoctor {
 
     private mutating func checkServer(_ connection: PostgresConnection) async throws {
         let result = try await connection.run(
-            PostgresStatement("SELECT current_setting('server_version_num')::bigint, current_setting('server_version')")
+            PostgresStatement(
+                """
+                SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
+                    pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean
+                """
+            )
         )
         guard let row = result.rows.first else { return }
         let version = try row.text(1)
@@ -48,8 +53,10 @@ struct DatabaseDoctor {
                 "database",
                 "PostgreSQL \(version) is too old: \(DatabaseDoctor.oldestServer) or newer is needed"
             )
+        } else if try row.boolean(2) {
+            report.fail("database", "PostgreSQL \(version) \(DatabaseSession.refusesWrites)")
         } else {
-            report.ok("database", "PostgreSQL \(version) answers")
+            report.ok("database", "PostgreSQL \(version) answers and takes writes")
         }
     }
 
