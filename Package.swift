@@ -127,6 +127,7 @@ let package = Package(
                 .embedInCode("Schema/0019_schedule.sql"),
                 .embedInCode("Schema/0020_pushwoosh.sql"),
                 .embedInCode("Schema/0021_revocations.sql"),
+                .embedInCode("Schema/0026_waiting_recipients.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],

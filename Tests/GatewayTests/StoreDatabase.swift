@@ -65,7 +65,7 @@ final class StoreDatabase {
             "0010_provider_tokens.sql", "0011_pacing.sql", "0012_suspects.sql", "0013_claim_answer.sql",
             "0014_waiting_alerts.sql", "0015_content_schema.sql", "0016_start_tokens.sql", "0017_channels.sql",
             "0018_fan_out.sql", "0019_schedule.sql", "0020_pushwoosh.sql",
-            "0021_revocations.sql", "plain_reason.sql",
+            "0021_revocations.sql", "0026_waiting_recipients.sql", "plain_reason.sql",
         ]
         let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
         try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)

@@ -44,6 +44,11 @@ struct SchemaMigration: Sendable {
         SchemaMigration(version: 19, name: "0019_schedule.sql", file: PackageResources._019_schedule_sql),
         SchemaMigration(version: 20, name: "0020_pushwoosh.sql", file: PackageResources._020_pushwoosh_sql),
         SchemaMigration(version: 21, name: "0021_revocations.sql", file: PackageResources._021_revocations_sql),
+        SchemaMigration(
+            version: 26,
+            name: "0026_waiting_recipients.sql",
+            file: PackageResources._026_waiting_recipients_sql,
+        ),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.
