@@ -111,7 +111,8 @@ TO livepush_operator;
 -- The one table that operators fill: who is in which segment.
 GRANT SELECT, INSERT, DELETE ON segment TO livepush_operator;
 -- A view calls functions with the rights of who reads it.
-GRANT EXECUTE ON FUNCTION token_fingerprint(bytea), token_fingerprint(text), plain_reason(text) TO livepush_operator;
+GRANT EXECUTE ON FUNCTION token_fingerprint(bytea), token_fingerprint(text), plain_reason(text), waiting_recipients(bytea)
+TO livepush_operator;
 
 -- For questions that the views do not answer. Column by column, so that a new column is not readable by accident.
 GRANT SELECT (

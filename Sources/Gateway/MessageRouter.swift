@@ -14,6 +14,8 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     private static let batchSize = 500
 
     private let store: DeliveryStore
+    /// The same for what a caller waits for: it fails within ``answerLimit``.
+    private let callers: DeliveryStore
     private let accounts: AccountStore
     private let pushwoosh: PushwooshStore
     private let engine: DeliveryEngine
@@ -21,6 +23,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let backlogLimit: Int64
+    private let answerLimit: Duration
     private let counters: DeliveryCounters
     private let logger: Logger
 
@@ -28,15 +31,26 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     private var waiting: [Waiting] = []
     private let signal = Signal()
     private var isClosed = false
+    /// The messages of the transaction that is under way, until their callers are answered.
+    private var unanswered: [Waiting] = []
+    /// Fires when PostgreSQL has not answered the transaction that is under way.
+    private var answerTimer: EventLoopTimer?
+    /// Whether it fired: who comes until PostgreSQL answers is refused at once.
+    private var isStalled = false
 
     private struct Waiting {
         let message: DeliveryStore.NewMessage
         let continuation: CheckedContinuation<Result<Acceptance, GatewayUnavailable>, Never>
     }
 
-    /// - Parameter backlogLimit: so many waiting rows mean that callers are told to slow down.
+    /// - Parameters:
+    ///   - store: for what is accepted, however long it takes.
+    ///   - callers: for the rest of what callers wait for, on connections that answer in time.
+    ///   - backlogLimit: so many waiting rows mean that callers are told to slow down.
+    ///   - answerLimit: how long PostgreSQL may take before the callers of a transaction are told to try again.
     init(
         store: DeliveryStore,
+        callers: DeliveryStore,
         accounts: AccountStore,
         pushwoosh: PushwooshStore,
         engine: DeliveryEngine,
@@ -44,11 +58,13 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         backlogLimit: Int64,
+        answerLimit: Duration,
         counters: DeliveryCounters,
         logger: Logger,
     ) {
         self.store = store
-        self.phoneVersions = PhoneVersionQueue(store: store)
+        self.callers = callers
+        self.phoneVersions = PhoneVersionQueue(store: callers)
         self.accounts = accounts
         self.pushwoosh = pushwoosh
         self.engine = engine
@@ -56,6 +72,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         self.instance = instance
         self.directory = directory
         self.backlogLimit = backlogLimit
+        self.answerLimit = answerLimit
         self.counters = counters
         self.logger = logger
     }
@@ -64,6 +81,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     ///
     /// - Parameter loop: that of the caller's actor.
     func start(on loop: EventLoop, isolation: isolated any Actor = #isolation) {
+        answerTimer = EventLoopTimer(on: loop) { [weak self] in self?.giveUpWaiting() }
         Task {
             _ = isolation
             await withTaskExecutorPreference(loop) { await self.storeWaiting() }
@@ -74,11 +92,8 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// Refuses what waits and lets the task end.
     func close() {
         isClosed = true
-        let refused = waiting
-        waiting = []
-        for entry in refused {
-            entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
-        }
+        answerTimer = nil
+        refuse(&waiting)
         signal.set()
         phoneVersions.close()
     }
@@ -156,7 +171,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         let recipients = atOnce.reduce(0) { $0 + $1.order.recipients.count }
         let owner = !atOnce.isEmpty && recipients <= engine.room ? instance.id(at: .now) : nil
         do throws(PostgresError) {
-            let accepted = try await store.accept(atOnce, later: later, toAll: toAll, owner: owner)
+            let accepted = try await callers.accept(atOnce, later: later, toAll: toAll, owner: owner)
             for (message, acceptance) in zip(atOnce, accepted.atOnce) {
                 begin(message, acceptance, owner)
             }
@@ -199,7 +214,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// Takes a message in, or refuses it at once. Synchronous: between a check in an async method and what follows it,
     /// other jobs of the loop may run, ``close()`` among them.
     private func enqueue(_ entry: Waiting) {
-        guard !isClosed else {
+        guard !isClosed, !isStalled else {
             return entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
         }
         waiting.append(entry)
@@ -316,11 +331,11 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
         in sdkAppID: Int64,
     ) async throws(GatewayUnavailable) -> Revocation? {
         guard instance.isAlive else { throw GatewayUnavailable(.databaseAway) }
-        let found = try await asking { () throws(PostgresError) in try await store.revocable(key, in: sdkAppID) }
+        let found = try await asking { () throws(PostgresError) in try await callers.revocable(key, in: sdkAppID) }
         guard let found else {
             // One that waits for its time was shown nowhere.
             let isCancelled = try await asking { () throws(PostgresError) in
-                try await store.cancelScheduled(key, in: sdkAppID, by: sender)
+                try await callers.cancelScheduled(key, in: sdkAppID, by: sender)
             }
             return isCancelled ? .revoked : .unknown
         }
@@ -344,7 +359,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             }
         }
         do throws(PostgresError) {
-            try await store.revoke(found, of: sdkAppID, by: sender, replacements: replacements)
+            try await callers.revoke(found, of: sdkAppID, by: sender, replacements: replacements)
         } catch {
             if error.sqlState == "23505" { return .revokedBefore }
             if error.sqlState == "22012" { return nil }
@@ -380,14 +395,23 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no
     /// message fails for another's fault.
     private func store(_ batch: [Waiting]) async {
+        unanswered = batch
+        answerTimer?.schedule(after: answerLimit)
+        defer {
+            answerTimer?.cancel()
+            isStalled = false
+        }
         var parts = [batch]
         while let part = parts.popLast() {
             let recipients = part.reduce(0) { $0 + $1.message.order.recipients.count }
             let owner = recipients <= engine.room ? instance.id(at: .now) : nil
             do throws(PostgresError) {
                 let acceptances = try await store.accept(part.map(\.message), owner: owner)
-                for (entry, acceptance) in zip(part, acceptances) {
+                for (entry, acceptance) in zip(takeUnanswered(part.count), acceptances) {
                     entry.continuation.resume(returning: .success(acceptance))
+                }
+                // Also of those whose callers were told to try again: they are stored.
+                for (entry, acceptance) in zip(part, acceptances) {
                     begin(entry.message, acceptance, owner)
                 }
             } catch {
@@ -396,7 +420,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
                 }
                 if error.isTransient(forBatchOf: part.count) || part.count == 1 {
                     let failure = GatewayUnavailable(error, alarms: instance.alarms, logger: logger)
-                    for entry in part {
+                    for entry in takeUnanswered(part.count) {
                         entry.continuation.resume(returning: .failure(failure))
                     }
                 } else {
@@ -404,6 +428,28 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
                     parts.append(Array(part[..<(part.count / 2)]))
                 }
             }
+        }
+    }
+
+    /// The callers of the next messages of the batch, parts of which are stored in order; nobody once they were told to
+    /// try again.
+    private func takeUnanswered(_ count: Int) -> [Waiting] {
+        unanswered.isEmpty ? [] : unanswered.removePrefix(count)
+    }
+
+    /// PostgreSQL does not answer. What it was given may be stored yet, and is then sent: the same request is recognised
+    /// when it comes again. What still waits was not given to it.
+    private func giveUpWaiting() {
+        isStalled = true
+        refuse(&unanswered)
+        refuse(&waiting)
+    }
+
+    private func refuse(_ entries: inout [Waiting]) {
+        let refused = entries
+        entries = []
+        for entry in refused {
+            entry.continuation.resume(returning: .failure(GatewayUnavailable(.databaseAway)))
         }
     }
 }

@@ -33,6 +33,8 @@ public struct Logger: Sendable {
     public let minimumLevel: Level
 
     private let write: @Sendable (String) -> Void
+    /// Of all copies of this logger.
+    private let faults = FaultBook()
 
     /// - Parameters:
     ///   - minimumLevel: lines below it are dropped.
@@ -54,6 +56,38 @@ public struct Logger: Sendable {
 
     /// Writes one line at `level`.
     public func log(_ level: Level, _ message: StaticString, _ fields: KeyValuePairs<String, LogValue> = [:]) {
+        log(level, message, fields, repeats: 0)
+    }
+
+    /// A line about what fails again and again for as long as something is away: the first time at once, then after ten
+    /// seconds and ever more seldom, at least every ten minutes, with how often it failed meanwhile in `repeats`. All
+    /// copies of a logger count together.
+    ///
+    /// - Parameter message: names the fault.
+    public func lasting(_ level: Level, _ message: StaticString, _ fields: KeyValuePairs<String, LogValue> = [:]) {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let now = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+        guard let repeats = faults.book.withLock({ $0.came(message.description, at: now) }) else { return }
+        log(level, message, fields, repeats: repeats)
+    }
+
+    /// What ``lasting(_:_:_:)`` told of works again: a line at level `info`, if it had failed at all.
+    ///
+    /// - Parameters:
+    ///   - fault: the message of that fault.
+    ///   - message: says that it is over.
+    public func over(_ fault: StaticString, _ message: StaticString) {
+        guard let failures = faults.book.withLock({ $0.isOver(fault.description) }) else { return }
+        log(.info, message, ["failures": .count(failures)])
+    }
+
+    private func log(
+        _ level: Level,
+        _ message: StaticString,
+        _ fields: KeyValuePairs<String, LogValue>,
+        repeats: Int,
+    ) {
         guard level >= minimumLevel else { return }
         var line = "{\"time\":\""
         line += LogTime.now
@@ -66,6 +100,9 @@ public struct Logger: Sendable {
             LogValue.string(name).append(to: &line)
             line += ":"
             value.append(to: &line)
+        }
+        if repeats > 0 {
+            line += ",\"repeats\":\(repeats)"
         }
         line += "}\n"
         write(line)
@@ -90,4 +127,9 @@ public struct Logger: Sendable {
     public func error(_ message: StaticString, _ fields: KeyValuePairs<String, LogValue> = [:]) {
         log(.error, message, fields)
     }
+}
+
+/// What the copies of a logger share.
+private final class FaultBook: Sendable {
+    let book = Mutex(LastingFaults())
 }

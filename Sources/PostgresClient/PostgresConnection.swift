@@ -18,6 +18,7 @@ public final class PostgresConnection {
         case unit(PostgresUnit)
     }
 
+    private let loop: EventLoop
     private let logger: Logger
     private let silenceLimit: Duration
     private var handle: OpaquePointer?
@@ -49,6 +50,7 @@ public final class PostgresConnection {
         statementTimeout: Duration,
     ) throws(PostgresError) {
         loop.checkIsolated()
+        self.loop = loop
         self.logger = logger
         self.handle = OpaquePointer(bitPattern: handle)
         self.silenceLimit = statementTimeout + PostgresConnection.silenceMargin
@@ -78,7 +80,9 @@ public final class PostgresConnection {
 
     private func lose(_ kind: PostgresError.Kind, reason: String? = nil) {
         guard isOpen else { return }
-        logger.warning(
+        // A server that goes takes all connections with it.
+        logger.lasting(
+            .warning,
             "connection to PostgreSQL lost",
             ["units": .count(unitsInFlight), "reason": .string(reason ?? "closed by the peer or the network")],
         )
@@ -132,7 +136,9 @@ public final class PostgresConnection {
 
     /// Takes `unit` in, or resumes `waiter` at once with why not. Synchronous: between a check in an async method and
     /// what follows it, other jobs of the loop may run and close the connection.
-    func enqueue(_ unit: [PostgresStatement], waiter: PostgresUnit.Waiter) {
+    ///
+    /// - Parameter answerBy: until when the waiter waits; nil: as long as the connection does. The unit goes on.
+    func enqueue(_ unit: [PostgresStatement], waiter: PostgresUnit.Waiter, answerBy: MonotonicTime? = nil) {
         if let refusal = unit.lazy.compactMap(\.refusal).first {
             waiter.resume(returning: .failure(PostgresError(refusal)))
         } else if !isOpen {
@@ -141,7 +147,9 @@ public final class PostgresConnection {
             waiter.resume(returning: .success([]))
         } else {
             unitsInFlight += 1
-            waiting.append(PostgresUnit(unit, waiter: waiter))
+            let unit = PostgresUnit(unit, waiter: waiter)
+            if let answerBy { unit.waitNoLonger(than: answerBy, on: loop) }
+            waiting.append(unit)
             scheduleTurnEnd()
         }
     }

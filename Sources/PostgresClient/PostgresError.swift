@@ -19,7 +19,7 @@ public struct PostgresError: Error, Sendable, Hashable, CustomStringConvertible 
         /// The answer does not have the column, its type or a value where one was asked for. The unit was stored.
         case unexpectedResult(column: String)
         /// The server stayed silent for longer than the statement time-out plus a margin. The connection was closed;
-        /// the unit may be stored.
+        /// the unit may be stored. Or who asked would not wait so long.
         case timeout
     }
 

@@ -12,16 +12,26 @@ public final class PostgresPool {
         var timer: EventLoopTimer?
     }
 
+    private struct Lender {
+        let pool: PostgresPool
+        let answerLimit: Duration
+        let isUsable: () -> Bool
+    }
+
     private struct Waiter {
         let deadline: MonotonicTime
         let continuation: CheckedContinuation<Bool, Never>
     }
+
+    private static let connectFault: StaticString = "cannot connect to PostgreSQL"
 
     private let loop: EventLoop
     private let logger: Logger
     private let login: PostgresLogin
     private let connectionWait: Duration
     private let slots: [Slot]
+    /// Of a pool that only lends the connections of another one.
+    private let lender: Lender?
     private var startConnecting: ((Slot) -> Void)?
     private var waiters = FirstInFirstOut<Waiter>()
     private var waitTimer: EventLoopTimer?
@@ -54,6 +64,30 @@ public final class PostgresPool {
             applicationName: applicationName,
         )
         self.slots = (0..<max(1, connections)).map { _ in Slot() }
+        self.lender = nil
+    }
+
+    /// See ``answering(within:while:)``.
+    private init(_ lender: Lender) {
+        self.loop = lender.pool.loop
+        self.logger = lender.pool.logger
+        self.connectionWait = lender.pool.connectionWait
+        self.login = lender.pool.login
+        self.slots = lender.pool.slots
+        self.lender = lender
+    }
+
+    /// The same connections for those who cannot wait long: a caller whose own time-out runs.
+    ///
+    /// A unit that got no answer within the limit fails as `timeout` and may be stored all the same, then or later; one
+    /// that comes while the connections are not to be used fails as `notConnected` at once. What is returned need not be
+    /// started or closed.
+    ///
+    /// - Parameters:
+    ///   - limit: from the call to the answer, a wait for a connection included.
+    ///   - isUsable: asked before each unit.
+    public func answering(within limit: Duration, while isUsable: @escaping () -> Bool) -> PostgresPool {
+        PostgresPool(Lender(pool: self, answerLimit: limit, isUsable: isUsable))
     }
 
     /// Whether a connection is open.
@@ -72,7 +106,7 @@ public final class PostgresPool {
     ///
     /// - Parameter isolation: the actor on the pool's loop that owns the pool.
     public func start(isolation: isolated any Actor = #isolation) {
-        guard startConnecting == nil, !isClosed else { return }
+        guard startConnecting == nil, !isClosed, lender == nil else { return }
         startConnecting = { [weak self] slot in
             Task {
                 _ = isolation
@@ -91,6 +125,7 @@ public final class PostgresPool {
 
     /// Closes every connection. Who still waits gets `connectionLost`, or `notConnected` if nothing was sent.
     public func close() {
+        guard lender == nil else { return }
         isClosed = true
         startConnecting = nil
         waitTimer = nil
@@ -121,18 +156,27 @@ public final class PostgresPool {
     /// - Returns: the results, one for each statement, once the server has committed.
     /// - Throws: the first error; see ``PostgresError/outcomeIsUnknown``.
     public func run(_ unit: [PostgresStatement]) async throws(PostgresError) -> [PostgresResult] {
+        guard let lender else { return try await run(unit, answerBy: nil) }
+        guard lender.isUsable() else { throw PostgresError(.notConnected) }
+        return try await lender.pool.run(unit, answerBy: .now + lender.answerLimit)
+    }
+
+    private func run(
+        _ unit: [PostgresStatement],
+        answerBy: MonotonicTime?,
+    ) async throws(PostgresError) -> [PostgresResult] {
         var deadline: MonotonicTime?
         while true {
             // The choice and the hand-over are one step: else many units would choose before the first is counted.
             let outcome = await withCheckedContinuation { waiter in
                 if let connection = leastLoaded {
-                    connection.enqueue(unit, waiter: waiter)
+                    connection.enqueue(unit, waiter: waiter, answerBy: answerBy)
                 } else {
                     waiter.resume(returning: .failure(PostgresError(.notConnected)))
                 }
             }
             if case .failure(let error) = outcome, error.kind == .notConnected {
-                let limit = deadline ?? .now + connectionWait
+                let limit = deadline ?? min(.now + connectionWait, answerBy ?? .now + connectionWait)
                 deadline = limit
                 guard await waitForConnection(until: limit) else { throw error }
             } else {
@@ -176,10 +220,11 @@ public final class PostgresPool {
             }
             slot.connection = connection
             slot.backOff.reset()
+            logger.over(PostgresPool.connectFault, "connected to PostgreSQL again")
             resumeWaiters()
         } catch {
             guard !isClosed else { return }
-            logger.warning("cannot connect to PostgreSQL", ["error": .describing(error)])
+            logger.lasting(.warning, PostgresPool.connectFault, ["error": .describing(error)])
             reconnect(slot)
         }
     }

@@ -1,4 +1,5 @@
 import CLibpq
+import EventLoop
 
 /// Statements between two Syncs, all or nothing, and who waits for them.
 final class PostgresUnit {
@@ -12,10 +13,18 @@ final class PostgresUnit {
     private(set) var preparedStatementIsStale = false
     private var results: [PostgresResult] = []
     private var waiter: Waiter?
+    private var patience: EventLoopTimer?
 
     init(_ statements: [PostgresStatement], waiter: Waiter) {
         self.statements = statements
         self.waiter = waiter
+    }
+
+    /// Lets the waiter go with `timeout` at `time`; what becomes of the unit then is told to nobody.
+    func waitNoLonger(than time: MonotonicTime, on loop: EventLoop) {
+        let timer = EventLoopTimer(on: loop) { [weak self] in self?.finish(PostgresError(.timeout)) }
+        timer.schedule(after: time - .now)
+        patience = timer
     }
 
     func add(_ result: PostgresResult) {
@@ -46,6 +55,7 @@ final class PostgresUnit {
         } else if results.count == statements.count {
             waiter?.resume(returning: .success(results))
             waiter = nil
+            patience = nil
         } else {
             finish(PostgresError(.unexpectedResult(column: "(number of results)")))
         }
@@ -54,6 +64,7 @@ final class PostgresUnit {
     func finish(_ error: PostgresError) {
         waiter?.resume(returning: .failure(error))
         waiter = nil
+        patience = nil
     }
 }
 

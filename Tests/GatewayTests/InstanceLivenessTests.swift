@@ -23,6 +23,14 @@ struct InstanceLivenessTests {
             )
         }
 
+        mutating func begin(at seconds: Double) {
+            liveness.heartbeatBegins(at: time(seconds))
+        }
+
+        func isAnswered(at seconds: Double) -> Bool {
+            liveness.isAnswered(at: time(seconds))
+        }
+
         func maySend(at seconds: Double) -> Bool {
             liveness.maySend(at: time(seconds))
         }
@@ -103,6 +111,43 @@ struct InstanceLivenessTests {
         watch.liveness.connectionLost()
         #expect(watch.maySend(at: 9))
         #expect(!watch.maySend(at: 10))
+    }
+
+    @Test("requests go elsewhere after a heartbeat that failed, until one comes through")
+    func failedHeartbeat() {
+        var watch = Watch()
+        watch.begin(at: 0)
+        _ = watch.beat(at: 0)
+        watch.liveness.heartbeatEnds(failed: false)
+        #expect(watch.isAnswered(at: 1))
+        watch.begin(at: 2)
+        watch.liveness.heartbeatEnds(failed: true)
+        #expect(!watch.isAnswered(at: 2.1))
+        #expect(watch.maySend(at: 2.1))
+        watch.begin(at: 4)
+        #expect(!watch.isAnswered(at: 4))
+        _ = watch.beat(at: 4)
+        watch.liveness.heartbeatEnds(failed: false)
+        #expect(watch.isAnswered(at: 4.1))
+    }
+
+    @Test("requests go elsewhere while a heartbeat has no answer for 1.5 s; a slow one changes nothing")
+    func overdueHeartbeat() {
+        var watch = Watch()
+        watch.begin(at: 0)
+        #expect(!watch.isAnswered(at: 0))
+        _ = watch.beat(at: 0, answeredAfter: 1.4)
+        watch.liveness.heartbeatEnds(failed: false)
+        #expect(watch.isAnswered(at: 1.4))
+        watch.begin(at: 3.4)
+        #expect(watch.isAnswered(at: 4.8))
+        #expect(!watch.isAnswered(at: 4.9))
+        _ = watch.beat(at: 3.4, answeredAfter: 3)
+        watch.liveness.heartbeatEnds(failed: false)
+        #expect(watch.isAnswered(at: 6.4))
+        // Without any heartbeat, as while the keeper's thread stands still, it ends with the right to send.
+        #expect(watch.isAnswered(at: 13.3))
+        #expect(!watch.isAnswered(at: 13.4))
     }
 
     @Test("an instance that others declared dead stops at once and becomes a new one")

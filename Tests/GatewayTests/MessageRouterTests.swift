@@ -79,6 +79,7 @@ struct MessageRouterTests {
         )
         return MessageRouter(
             store: database.store,
+            callers: database.store,
             accounts: AccountStore(pool: database.pool),
             pushwoosh: PushwooshStore(pool: database.pool),
             engine: engine,
@@ -86,6 +87,7 @@ struct MessageRouterTests {
             instance: instance,
             directory: directory,
             backlogLimit: 100,
+            answerLimit: .seconds(10),
             counters: counters,
             logger: logger,
         )

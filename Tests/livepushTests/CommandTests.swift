@@ -89,6 +89,47 @@ extension EndToEndTests {
             }
         }
 
+        @Test("migrate of an older release refuses a newer database and changes nothing; its serve goes on working")
+        func olderReleaseLeavesANewerDatabase() throws {
+            try GatewayUnderTest.run { gateway in
+                // What a newer release may have brought: a file, a right, words for a reason.
+                try gateway.sql(
+                    """
+                    INSERT INTO schema_migration VALUES (9999, '9999_later.sql');
+                    CREATE TABLE later (id bigint);
+                    GRANT SELECT ON later TO livepush_gateway, livepush_operator;
+                    CREATE OR REPLACE FUNCTION plain_reason(reason text) RETURNS text LANGUAGE sql IMMUTABLE
+                        AS $$ SELECT 'newer' $$;
+                    """
+                )
+                let state = """
+                    SELECT has_table_privilege('livepush_gateway', 'later', 'SELECT'), plain_reason('throttled'),
+                        (SELECT md5(string_agg(version || name || applied_at, ',' ORDER BY version))
+                        FROM schema_migration)
+                    """
+                let before = try gateway.sql(state)
+                let refused = try gateway.livepush(["migrate"])
+                #expect(refused.status == 1)
+                #expect(refused.output.isEmpty, "\(refused.output)")
+                #expect(
+                    refused.errors.contains("9999_later.sql of a newer release")
+                        && refused.errors.contains("nothing was changed"),
+                    "\(refused.errors)"
+                )
+                #expect(try gateway.sql(state) == before)
+                #expect(try gateway.succeed("migrate", "--status").contains("newer    9999_later.sql"))
+
+                // Releases run side by side.
+                try gateway.succeed("retention", "--dry-run")
+                try gateway.succeed("retention")
+                try gateway.serve()
+                try gateway.register()
+                try gateway.send()
+                try gateway.expectDeliveries("alice|phone-1|live_activity||accepted_by_apns|")
+                #expect(try gateway.livepush(["doctor"]).output.contains("warn  schema: version 9999 is of a newer"))
+            }
+        }
+
         @Test("certificate token prints a provider token that APNs takes")
         func printedTokenIsValid() throws {
             try GatewayUnderTest.run { gateway in

@@ -15,7 +15,7 @@ final class GatewayUnderTest {
     let folder: String
     let database: String
     let peer: APNsPeer
-    private let postgres: PrivatePostgres
+    let postgres: PrivatePostgres
     /// What commands and servers are started with from now on. The commands own the database.
     var environment: [String: String]
     /// The database as `serve` sees it: its login may do what `livepush_gateway` may, and nothing else.

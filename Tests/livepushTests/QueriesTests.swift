@@ -37,6 +37,7 @@ extension EndToEndTests {
                 "Why did an account not get it?",
                 [
                     "...|2_2_2||order-1|update|||retrying|no certificate for the businessId...|0",
+                    "...|4_4_4||||||retrying|under way|0",
                     "...|1_2_3|phone-2|order-1|update|live_activity|activity_registered|token_dead|Unregistered|1",
                     "...|1_2_3|phone-2|order-1|update|notification|activity_push_refused|accepted_by_apns||1",
                 ]
@@ -63,7 +64,7 @@ extension EndToEndTests {
             ),
             (
                 "What waits for one account?",
-                ["2_2_2|order-1|update|...|0|no certificate for the businessId...|..."]
+                ["2_2_2|order-1|update|...|0|no certificate for the businessId...|...", "4_4_4|||...||0|under way|..."]
             ),
             (
                 "How far are messages to audiences, and why did they end?",
@@ -200,7 +201,7 @@ extension EndToEndTests {
             JOIN message USING (id);
             INSERT INTO pending (message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, reason, content)
             SELECT id, row.account, accepted_at, sdk_app_id, row.instance_id, row.due, now() + interval '1 day',
-                row.reason, CASE WHEN row.account IS NULL THEN '\\x7b7d'::bytea END
+                row.reason, CASE WHEN row.account IS NULL THEN '{"version":1,"recipients":["bob"]}'::bytea END
             FROM (VALUES
                 (3, 'bob', NULL::bigint, now() - interval '6 minutes', 'certificate_missing'),
                 (4, 'henry', NULL, now() + interval '5 minutes', 'InternalServerError'),

@@ -146,6 +146,42 @@ extension EndToEndTests {
             }
         }
 
+        @Test("A finished file that had refused lines exits 1 each time it is given")
+        func refusedLinesAreNotForgotten() throws {
+            try Self.run { gateway in
+                let lines = [Self.device("alice", "phone-1", 1), "device,bob,phone 2,\(Self.token(2)),1,,,"]
+                let file = try Self.write(lines, to: "phones.csv", of: gateway)
+                #expect(try Self.run(gateway, file).status == 1)
+                let second = try Self.run(gateway, file)
+                #expect(second.status == 1)
+                #expect(second.output.hasPrefix("This file was imported before"), "\(second.output)")
+                #expect(second.errors.contains("1 line was refused then; --again"), "\(second.errors)")
+            }
+        }
+
+        @Test(
+            "What is no CSV with commas in UTF-8 is named, of registrations and of segments",
+            arguments: [
+                ("cat", "semicolons stand between the columns"), ("tr ';' '\t'", "tabs stand between the columns"),
+                ("iconv -t UTF-16", "UTF-16"), ("iconv -t UTF-16BE", "UTF-16"), ("gzip", "compressed with gzip"),
+            ],
+        )
+        func foreignFormIsNamed(filter: String, words: String) throws {
+            try Self.run { gateway in
+                let path = "\(gateway.folder)/foreign.csv"
+                for (command, header) in [
+                    (["registrations"], "kind;account;installation;token;business_id"),
+                    (["segment", "--segment", "vip"], "account;installation"),
+                ] {
+                    _ = try ChildProcess.run("sh", ["-c", "\(filter) > \"$0\"", path], input: header + "\n")
+                    let operands = ["import", path, "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
+                    let outcome = try gateway.livepush([command[0]] + operands + command.dropFirst())
+                    #expect(outcome.status == 1)
+                    #expect(outcome.errors.contains(words), "\(outcome.errors)")
+                }
+            }
+        }
+
         @Test(
             "What a phone registered or cleared itself is kept, unless the import replaces; nothing is in two accounts"
         )

@@ -9,7 +9,9 @@ import VerbatimJSON
 /// Nothing is repeated here: the caller waits for the answer and knows what a repetition means.
 final class BroadcastChannels: ChannelGateway {
     private let client: APNsClient
+    /// For what has happened, and what a caller waits for.
     private let store: ChannelStore
+    private let callers: ChannelStore
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let logger: Logger
@@ -17,12 +19,14 @@ final class BroadcastChannels: ChannelGateway {
     init(
         client: APNsClient,
         store: ChannelStore,
+        callers: ChannelStore,
         instance: GatewayInstance,
         directory: ApplicationDirectory,
         logger: Logger,
     ) {
         self.client = client
         self.store = store
+        self.callers = callers
         self.instance = instance
         self.directory = directory
         self.logger = logger
@@ -297,7 +301,7 @@ final class BroadcastChannels: ChannelGateway {
         _ body: (ChannelStore) async throws(PostgresError) -> Value
     ) async throws(ChannelFault) -> Value {
         do throws(PostgresError) {
-            return try await body(store)
+            return try await body(callers)
         } catch {
             throw .unavailable(GatewayUnavailable(error, alarms: instance.alarms, logger: logger))
         }

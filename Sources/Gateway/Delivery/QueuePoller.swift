@@ -5,6 +5,7 @@ import PostgresClient
 final class QueuePoller {
     /// Most rows in one statement.
     private static let batchSize = 200
+    private static let fault: StaticString = "queue not read"
 
     private let store: DeliveryStore
     private let engine: DeliveryEngine
@@ -106,9 +107,11 @@ final class QueuePoller {
     /// - Returns: nil where it failed, which is logged.
     private func attempt<Answer>(_ body: () async throws(PostgresError) -> Answer) async -> Answer? {
         do throws(PostgresError) {
-            return try await body()
+            let answer = try await body()
+            logger.over(QueuePoller.fault, "queue read again")
+            return answer
         } catch {
-            logger.warning("queue not read", ["error": .describing(error)])
+            logger.lasting(.warning, QueuePoller.fault, ["error": .describing(error)])
             return nil
         }
     }

@@ -22,6 +22,9 @@ public final class GatewayInstance: Sendable {
         public init() {}
     }
 
+    private static let readOnlyFault: StaticString =
+        "PostgreSQL refuses writes: it is a standby or read-only; no gateway can register, nothing is accepted or sent"
+
     private struct State {
         var id: Int64?
         var liveness: InstanceLiveness
@@ -72,6 +75,11 @@ public final class GatewayInstance: Sendable {
 
     /// Whether PostgreSQL answered lately.
     public var isAlive: Bool { id(at: .now) != nil }
+
+    /// Whether a balancer should send requests here: PostgreSQL answers.
+    public var isReady: Bool {
+        state.withLock { $0.id != nil && $0.liveness.isAnswered(at: .now) }
+    }
 
     /// Rows that waited when they were last counted: those of all apps that nobody works on although they are due, or,
     /// where that is more, those of this app that are tried again later. While APNs is away all of them are tried again
@@ -168,8 +176,14 @@ public final class GatewayInstance: Sendable {
     ///
     /// - Returns: instances that died.
     func beat(_ store: InstanceStore, _ queue: DeliveryStore) async -> [Int64] {
+        let sentAt = MonotonicTime.now
+        state.withLock { $0.liveness.heartbeatBegins(at: sentAt) }
+        var failed = false
+        defer {
+            state.withLock { $0.liveness.heartbeatEnds(failed: failed) }
+            if !failed { logger.over(GatewayInstance.readOnlyFault, "PostgreSQL takes writes again") }
+        }
         do throws(PostgresError) {
-            let sentAt = MonotonicTime.now
             guard let id = id(at: sentAt) else {
                 try await comeBack(store, queue)
                 return []
@@ -189,12 +203,15 @@ public final class GatewayInstance: Sendable {
             case .takeOver(let dead): return dead
             }
         } catch {
+            failed = true
+            // read_only_sql_transaction
+            if error.sqlState == "25006" { logger.lasting(.error, GatewayInstance.readOnlyFault) }
             let isLost = state.withLock { state in
                 state.liveness.connectionLost()
                 return state.id != nil && !state.liveness.maySend(at: .now)
             }
             if isLost {
-                logger.error("no heartbeat; sending stopped", ["error": .describing(error)])
+                logger.lasting(.error, "no heartbeat; sending stopped", ["error": .describing(error)])
             }
             return []
         }

@@ -126,7 +126,7 @@ public final class InstanceKeeper {
             }
             return true
         } catch {
-            logger.warning("configuration not read", ["error": .describing(error)])
+            logger.lasting(.warning, "configuration not read", ["error": .describing(error)])
             return false
         }
     }
@@ -176,7 +176,7 @@ public final class InstanceKeeper {
         do throws(PostgresError) {
             try await body()
         } catch {
-            logger.warning(failure, ["error": .describing(error)])
+            logger.lasting(.warning, failure, ["error": .describing(error)])
         }
     }
 

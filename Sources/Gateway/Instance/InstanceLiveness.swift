@@ -19,7 +19,13 @@ public struct InstanceLiveness: Sendable {
     /// How long this instance may go without a heartbeat. 10 s by default.
     public let sendStopAfter: Duration
 
+    /// How long a heartbeat may be under way before requests should go elsewhere. One that is merely slow takes less.
+    private static let answerLimit = Duration.milliseconds(1500)
+
     private var lastHeartbeat: MonotonicTime?
+    /// When the heartbeat that is under way was sent.
+    private var askedAt: MonotonicTime?
+    private var lastFailed = false
     private var others: [Int64: Sighting] = [:]
 
     private struct Sighting: Sendable {
@@ -33,6 +39,17 @@ public struct InstanceLiveness: Sendable {
     public init(takeoverAfter: Duration, sendStopAfter: Duration) {
         self.takeoverAfter = takeoverAfter
         self.sendStopAfter = sendStopAfter
+    }
+
+    /// A heartbeat is sent, or this instance registers anew.
+    public mutating func heartbeatBegins(at now: MonotonicTime) {
+        askedAt = now
+    }
+
+    /// What began has ended.
+    public mutating func heartbeatEnds(failed: Bool) {
+        askedAt = nil
+        lastFailed = failed
     }
 
     /// A heartbeat came back from PostgreSQL.
@@ -69,6 +86,13 @@ public struct InstanceLiveness: Sendable {
     /// The connection was lost: what others did meanwhile was not seen, so every sighting starts afresh.
     public mutating func connectionLost() {
         others = [:]
+    }
+
+    /// Whether requests that come now are likely to be answered: the last heartbeat came through, and the next one is not
+    /// overdue. Well before ``maySend(at:)`` ends.
+    public func isAnswered(at now: MonotonicTime) -> Bool {
+        guard maySend(at: now), !lastFailed else { return false }
+        return askedAt.map { now - $0 < InstanceLiveness.answerLimit } ?? true
     }
 
     /// Whether this instance may send and settle at `now`.

@@ -10,6 +10,8 @@ public struct DatabaseTimeouts: Sendable {
     public var maintenanceTimeout: Duration = .seconds(300)
     /// How long a request waits for a connection where none is open, before the caller is told to try again.
     public var connectionWait: Duration = .milliseconds(500)
+    /// How long a request waits for an answer before the caller is told to try again: Tencent's clients give up after 3 s.
+    public var answerLimit: Duration = .milliseconds(2500)
 
     /// The defaults.
     public init() {}

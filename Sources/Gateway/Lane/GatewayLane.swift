@@ -18,8 +18,11 @@ public final class GatewayLane {
     /// What broadcast channels are managed and sent to through.
     public let channels: any ChannelGateway
 
-    /// PostgreSQL connections of this lane.
-    public let pool: PostgresPool
+    /// PostgreSQL connections of this lane, for what a caller waits for: it is told to try again after a few seconds, and
+    /// at once while this process is not alive.
+    public let callers: PostgresPool
+
+    private let pool: PostgresPool
 
     private let loop: EventLoop
     private let router: MessageRouter
@@ -61,6 +64,7 @@ public final class GatewayLane {
             connectTimeout: configuration.database.connectTimeout,
             connectionWait: configuration.database.connectionWait,
         )
+        self.callers = pool.answering(within: configuration.database.answerLimit) { instance.isAlive }
         let store = DeliveryStore(pool: pool)
         self.client = try APNsClient(
             on: loop,
@@ -72,6 +76,7 @@ public final class GatewayLane {
         self.channels = BroadcastChannels(
             client: client,
             store: ChannelStore(pool: pool),
+            callers: ChannelStore(pool: callers),
             instance: instance,
             directory: directory,
             logger: logger,
@@ -114,13 +119,15 @@ public final class GatewayLane {
         )
         self.router = MessageRouter(
             store: store,
-            accounts: AccountStore(pool: pool),
-            pushwoosh: PushwooshStore(pool: pool),
+            callers: DeliveryStore(pool: callers),
+            accounts: AccountStore(pool: callers),
+            pushwoosh: PushwooshStore(pool: callers),
             engine: engine,
             fanOuts: fanOuts,
             instance: instance,
             directory: directory,
             backlogLimit: configuration.backlogLimit,
+            answerLimit: configuration.database.answerLimit,
             counters: counters,
             logger: logger,
         )
@@ -153,7 +160,8 @@ public final class GatewayLane {
 
     /// What a dialect is given in place of ``gateway`` for a request that is only to be explained.
     public func explainer() -> MessageExplainer {
-        MessageExplainer(pool: pool, directory: directory, configuration: configuration, logger: logger) { [router] in
+        MessageExplainer(pool: callers, directory: directory, configuration: configuration, logger: logger) {
+            [router] in
             router.now()
         }
     }

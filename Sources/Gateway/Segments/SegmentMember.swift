@@ -31,6 +31,7 @@ struct SegmentColumns: Sendable, Equatable {
     init(_ header: CSVRecord?) throws(ImportError) {
         let rule = "the first line must name the columns: account, or account,installation"
         guard let header, case .success(let names) = header.fields else { throw ImportError(rule) }
+        if let separator = names.otherSeparator { throw ImportError(separator: separator) }
         switch (0..<names.count).map({ String(decoding: names[$0], as: UTF8.self) }) {
         case ["account"]: namesInstallations = false
         case ["account", "installation"]: namesInstallations = true

@@ -15,20 +15,31 @@ actor DatabaseSession {
 
     /// Connects, runs `body` and disconnects.
     ///
-    /// - Parameter statementTimeout: the server cancels a statement that takes longer.
+    /// - Parameters:
+    ///   - statementTimeout: the server cancels a statement that takes longer.
+    ///   - needsSchema: whether all that this release's `livepush migrate` makes must be there.
     static func run<Answer: Sendable>(
         _ url: String,
         statementTimeout: Duration = .seconds(30),
+        needsSchema: Bool = true,
         _ body: @Sendable (isolated DatabaseSession, PostgresConnection) async throws -> Answer,
     ) async throws -> Answer {
         let session = try DatabaseSession()
         defer { session.loop.stop() }
         do {
-            return try await session.withConnection(url, statementTimeout, body)
+            return try await session.withConnection(url, statementTimeout, needsSchema: needsSchema, body)
         } catch let error as PostgresError {
+            // read_only_sql_transaction
+            guard error.sqlState != "25006" else { throw CommandFailure("PostgreSQL \(refusesWrites)") }
             throw CommandFailure("PostgreSQL: \(error)")
         }
     }
+
+    /// What is wrong with a server that only reads, and what to do.
+    static let refusesWrites = """
+        refuses writes: it is a standby, or default_transaction_read_only is on for the server, the database or this user; \
+        give the address of the primary, or switch that off
+        """
 
     /// A pool of one connection on the session's loop, to be closed before the session ends: for what a gateway's parts do
     /// in a command.
@@ -48,6 +59,7 @@ actor DatabaseSession {
     private func withConnection<Answer: Sendable>(
         _ url: String,
         _ statementTimeout: Duration,
+        needsSchema: Bool,
         _ body: @Sendable (isolated DatabaseSession, PostgresConnection) async throws -> Answer,
     ) async throws -> Answer {
         let connection = try await PostgresConnection.open(
@@ -58,6 +70,9 @@ actor DatabaseSession {
             applicationName: "livepush command",
         )
         defer { connection.close() }
+        if needsSchema, let missing = try await SchemaMigration.applied(in: connection).missing.first {
+            throw CommandFailure("the database lacks \(missing.name); run: livepush migrate")
+        }
         return try await body(self, connection)
     }
 }

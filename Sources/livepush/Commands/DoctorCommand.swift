@@ -32,7 +32,8 @@ enum DoctorCommand: Command {
         var environments: Set<APNsEnvironment> = []
         var channels: Set<APNsEnvironment> = []
         do {
-            (report, environments, channels) = try await DatabaseSession.run(url) { [report, seal] _, connection in
+            (report, environments, channels) = try await DatabaseSession.run(url, needsSchema: false) {
+                [report, seal] _, connection in
                 var doctor = DatabaseDoctor(seal: seal, report: report)
                 do {
                     try await doctor.run(connection)

@@ -6,7 +6,8 @@ enum MigrateCommand: Command {
     static let summary = "bring the database to this release's schema"
     static let discussion = """
         Safe to run twice, and from two machines at once: the second waits for the first. Each file of Schema/ is applied
-        in one transaction. What reasons mean, Schema/plain_reason.sql, is replaced every time.
+        in one transaction. What reasons mean, Schema/plain_reason.sql, is replaced every time. A database that a newer
+        release has migrated is left as it is, and the exit status is 1: this release's gateways go on working with it.
 
         Then it gives the roles livepush_gateway and livepush_operator exactly the rights of Schema/roles.sql, and makes
         them where they are missing. A user who may not make roles is told the SQL for an administrator. Neither can log
@@ -39,27 +40,37 @@ enum MigrateCommand: Command {
     }
 
     private static func printStatus(_ url: String) async throws {
-        let applied = try await DatabaseSession.run(url) { _, connection in
+        let applied = try await DatabaseSession.run(url, needsSchema: false) { _, connection in
             try await SchemaMigration.applied(in: connection)
         }
         for migration in SchemaMigration.all {
-            let state = applied.contains(migration.version) ? "applied" : "missing"
+            let state = applied.versions.contains(migration.version) ? "applied" : "missing"
             StandardOutput.write("\(state)  \(migration.name)\n")
+        }
+        for file in applied.newer {
+            StandardOutput.write("newer    \(file)\n")
         }
     }
 
     private static func migrate(_ url: String) async throws {
         // The lock belongs to the session, so that it goes with a process that dies.
-        try await DatabaseSession.run(url, statementTimeout: .seconds(900)) { _, connection in
+        try await DatabaseSession.run(url, statementTimeout: .seconds(900), needsSchema: false) { _, connection in
             _ = try await connection.run(PostgresStatement("SELECT pg_advisory_lock($1::bigint)", [.integer(lock)]))
-            try await PostgresConnection.run(script: SchemaMigration.ledger, url: url)
             let applied = try await SchemaMigration.applied(in: connection)
-            for migration in SchemaMigration.all where !applied.contains(migration.version) {
+            // Even the files that every migration replaces, rights among them, would take from the newer release.
+            guard applied.newer.isEmpty else {
+                throw CommandFailure(
+                    "the database has \(applied.newer.joined(separator: ", ")) of a newer release, this one knows up to "
+                        + "\(SchemaMigration.newest): nothing was changed; migrate with the newest release that you run"
+                )
+            }
+            try await PostgresConnection.run(script: SchemaMigration.ledger, url: url)
+            for migration in SchemaMigration.all where !applied.versions.contains(migration.version) {
                 try await PostgresConnection.run(script: migration.script, url: url)
                 StandardOutput.write("applied  \(migration.name)\n")
             }
             try await PostgresConnection.run(script: SchemaMigration.plainReasons.sql, url: url)
-            StandardOutput.write("The schema is at version \(SchemaMigration.all.map(\.version).max() ?? 0).\n")
+            StandardOutput.write("The schema is at version \(SchemaMigration.newest).\n")
             StandardOutput.write(try await DatabaseRoles.bringUpToDate(connection, url: url))
         }
     }

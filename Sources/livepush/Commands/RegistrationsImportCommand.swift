@@ -30,7 +30,8 @@ enum RegistrationsImportCommand: Command {
         always read from its beginning; what is imported already does not change.
 
         Refused lines go into a report with line, field and reason, never with what the line holds. The others are
-        imported. Exits 0 if none was refused, 1 if some were or the import could not be finished.
+        imported. Exits 0 if none was refused, 1 if some were, now or when the same file was imported before, or if the
+        import could not be finished.
         """
     static let operands = ["FILE"]
     static let options = [
@@ -55,24 +56,33 @@ enum RegistrationsImportCommand: Command {
         guard let report = arguments.text("report") ?? (path == "-" ? nil : path + ".refused.csv") else {
             throw UsageError("--report is needed with standard input")
         }
-        let refused = try await DatabaseSession.run(url, statementTimeout: .seconds(300)) { _, connection in
-            var refused: Int64 = 0
+        let (refused, before) = try await DatabaseSession.run(url, statementTimeout: .seconds(300)) { _, connection in
+            var (refused, before): (Int64, Int64) = (0, 0)
             let run = RegistrationImport(
                 options,
                 of: try ImportFile(path: path),
                 report: RefusalReport(path: report),
                 in: connection,
             ) { event in
-                if case .finished(let counts) = event { refused = counts.refused }
+                switch event {
+                case .finished(let counts): refused = counts.refused
+                case .finishedBefore(let counts): before = counts.refused
+                case .resumed, .advanced: break
+                }
                 StandardOutput.write(line(for: event) + "\n")
             }
             try await run.run()
-            return refused
+            return (refused, before)
+        }
+        guard before == 0 else {
+            throw CommandFailure("\(lines(before)) refused then; --again reports them anew")
         }
         guard refused == 0 else {
-            throw CommandFailure("\(refused) line\(refused == 1 ? " was" : "s were") refused; see \(report)")
+            throw CommandFailure("\(lines(refused)) refused; see \(report)")
         }
     }
+
+    private static func lines(_ count: Int64) -> String { "\(count) line\(count == 1 ? " was" : "s were")" }
 
     private static func line(for event: RegistrationImport.Event) -> String {
         switch event {

@@ -51,6 +51,11 @@ struct SchemaMigration: Sendable {
             file: PackageResources._023_limits_and_imports_sql,
         ),
         SchemaMigration(version: 24, name: "0024_start_order.sql", file: PackageResources._024_start_order_sql),
+        SchemaMigration(
+            version: 25,
+            name: "0025_waiting_recipients.sql",
+            file: PackageResources._025_waiting_recipients_sql,
+        ),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.
@@ -87,17 +92,35 @@ struct SchemaMigration: Sendable {
         COMMENT ON COLUMN schema_migration.applied_at IS 'When it was applied.';
         """
 
-    /// The versions that a database has; empty if `livepush migrate` never ran.
-    static func applied(in connection: PostgresConnection) async throws(PostgresError) -> Set<Int64> {
+    /// The version of this release.
+    static let newest = all.map(\.version).max() ?? 0
+
+    /// What a database has of the files of Schema/.
+    struct Applied: Sendable {
+        /// Numbers of the files; empty if `livepush migrate` never ran.
+        var versions: Set<Int64> = []
+        /// Names of those that a newer release brought, in order.
+        var newer: [String] = []
+
+        /// The files of this release that the database lacks.
+        var missing: [SchemaMigration] { SchemaMigration.all.filter { !versions.contains($0.version) } }
+    }
+
+    /// What a database has.
+    static func applied(in connection: PostgresConnection) async throws(PostgresError) -> Applied {
         let exists = try await connection.run(
             PostgresStatement("SELECT to_regclass('public.schema_migration') IS NOT NULL")
         )
-        guard try exists.rows.first?.boolean(0) == true else { return [] }
-        let result = try await connection.run(PostgresStatement("SELECT version FROM schema_migration"))
-        var versions: Set<Int64> = []
+        guard try exists.rows.first?.boolean(0) == true else { return Applied() }
+        let result = try await connection.run(
+            PostgresStatement("SELECT version, name FROM public.schema_migration ORDER BY version")
+        )
+        var applied = Applied()
         for row in result.rows {
-            versions.insert(try row.integer(0))
+            let version = try row.integer(0)
+            applied.versions.insert(version)
+            if version > newest { applied.newer.append(try row.text(1)) }
         }
-        return versions
+        return applied
     }
 }

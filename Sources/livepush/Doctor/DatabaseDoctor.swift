@@ -42,7 +42,12 @@ struct DatabaseDoctor {
 
     private mutating func checkServer(_ connection: PostgresConnection) async throws {
         let result = try await connection.run(
-            PostgresStatement("SELECT current_setting('server_version_num')::bigint, current_setting('server_version')")
+            PostgresStatement(
+                """
+                SELECT current_setting('server_version_num')::bigint, current_setting('server_version'),
+                    pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean
+                """
+            )
         )
         guard let row = result.rows.first else { return }
         let version = try row.text(1)
@@ -51,8 +56,10 @@ struct DatabaseDoctor {
                 "database",
                 "PostgreSQL \(version) is too old: \(DatabaseDoctor.oldestServer) or newer is needed"
             )
+        } else if try row.boolean(2) {
+            report.fail("database", "PostgreSQL \(version) \(DatabaseSession.refusesWrites)")
         } else {
-            report.ok("database", "PostgreSQL \(version) answers")
+            report.ok("database", "PostgreSQL \(version) answers and takes writes")
         }
     }
 
@@ -92,14 +99,18 @@ struct DatabaseDoctor {
             return false
         }
         let applied = try await SchemaMigration.applied(in: connection)
-        let missing = SchemaMigration.all.filter { !applied.contains($0.version) }
-        guard missing.isEmpty else {
-            report.fail("schema", "\(missing.map(\.name).joined(separator: ", ")) not applied: run livepush migrate")
+        guard applied.missing.isEmpty else {
+            let names = applied.missing.map(\.name).joined(separator: ", ")
+            report.fail("schema", "\(names) not applied: run livepush migrate")
             return false
         }
-        let newest = SchemaMigration.all.map(\.version).max() ?? 0
-        if let other = applied.max(), other > newest {
-            report.warn("schema", "version \(other) is of a newer release than this program, which knows \(newest)")
+        let newest = SchemaMigration.newest
+        if let other = applied.versions.max(), other > newest {
+            report.warn(
+                "schema",
+                "version \(other) is of a newer release than this program, which knows \(newest); it works with it, and "
+                    + "does not migrate it"
+            )
         } else {
             report.ok("schema", "version \(newest), complete")
         }

@@ -58,7 +58,7 @@ struct ProcessMetrics: Sendable {
             "livepush_build_info",
             help: "1; the newest schema version that this build knows, and how it was compiled.",
         )
-        let schema = SchemaMigration.all.map(\.version).max() ?? 0
+        let schema = SchemaMigration.newest
         build.set(1, BuildLabels(values: [String(schema), configuration]))
         return build
     }

@@ -134,6 +134,7 @@ struct ServeConfiguration: Sendable {
         database.statementTimeout = try arguments.duration("statement-timeout") ?? database.statementTimeout
         database.maintenanceTimeout = try arguments.duration("maintenance-timeout") ?? database.maintenanceTimeout
         database.connectionWait = try arguments.duration("database-wait") ?? database.connectionWait
+        database.answerLimit = try arguments.duration("database-answer-limit") ?? database.answerLimit
         return database
     }
 

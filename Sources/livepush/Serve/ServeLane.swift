@@ -44,8 +44,8 @@ actor ServeLane {
             logger: logger,
         )
         self.lane = lane
-        let records = MessageRecordStore(pool: lane.pool, logger: logger)
-        let registrations = RegistrationStore(pool: lane.pool, alarms: instance.alarms, logger: logger)
+        let records = MessageRecordStore(pool: lane.callers, logger: logger)
+        let registrations = RegistrationStore(pool: lane.callers, alarms: instance.alarms, logger: logger)
         self.tencent = TencentIMAPI(
             gateway: lane.gateway,
             records: records,

@@ -12,7 +12,7 @@ final class ServeState: Sendable {
 
     /// PostgreSQL answers, and the process does not end.
     var isReady: Bool {
-        !isDraining.load(ordering: .relaxed) && instance.isAlive
+        !isDraining.load(ordering: .relaxed) && instance.isReady
     }
 
     func beginDraining() {

@@ -12,6 +12,13 @@ struct CSVRecord: Sendable, Equatable {
 
         var count: Int { ends.count }
 
+        /// What stands between the names of columns where it should be a comma; nil if nothing else does.
+        var otherSeparator: String? {
+            guard count == 1 else { return nil }
+            if bytes.contains(UInt8(ascii: ";")) { return "semicolons" }
+            return bytes.contains(UInt8(ascii: "\t")) ? "tabs" : nil
+        }
+
         subscript(index: Int) -> ArraySlice<UInt8> {
             bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
         }

@@ -21,6 +21,7 @@ struct ImportColumns: Sendable {
         case .success(let fields): names = fields
         case .failure(let fault): throw ImportError("the first line cannot be read: \(fault)")
         }
+        if let separator = names.otherSeparator { throw ImportError(separator: separator) }
         var places: [String: Int] = [:]
         for index in 0..<names.count {
             let name = String(decoding: names[index], as: UTF8.self)
@@ -66,5 +67,10 @@ public struct ImportError: Error, Sendable, CustomStringConvertible {
 
     init(_ description: String) {
         self.description = description
+    }
+
+    /// - Parameter separator: what stands between columns.
+    init(separator: String) {
+        self.init("\(separator) stand between the columns of the first line; between them there must be commas")
     }
 }

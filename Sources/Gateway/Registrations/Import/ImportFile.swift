@@ -10,6 +10,7 @@ public final class ImportFile {
     /// Size in bytes; nil for a stream, which is not recognised again and always read from its beginning.
     let size: Int64?
     private let descriptor: Int32
+    private var isKnownAsText = false
     private var piece = [UInt8](repeating: 0, count: ImportFile.pieceBytes)
 
     /// Opens it.
@@ -34,12 +35,33 @@ public final class ImportFile {
     }
 
     /// The next bytes; empty at the end.
+    ///
+    /// - Throws: also where the first ones show that it is no text in UTF-8.
     func read() throws(ImportError) -> [UInt8] {
         while true {
             let count = Glibc.read(descriptor, &piece, piece.count)
-            if count >= 0 { return Array(piece.prefix(count)) }
+            if count >= 0 {
+                if !isKnownAsText, let form = ImportFile.foreignForm(of: piece.prefix(count)) {
+                    throw ImportError("\(path) \(form)")
+                }
+                isKnownAsText = true
+                return Array(piece.prefix(count))
+            }
             guard errno == EINTR else { throw ImportFile.fault(path) }
         }
+    }
+
+    /// What a file is that begins so, and what to do about it; nil for what may be text in UTF-8.
+    static func foreignForm(of bytes: ArraySlice<UInt8>) -> String? {
+        if bytes.starts(with: [0x1F, 0x8B]) { return "is compressed with gzip: unpack it first, gunzip" }
+        if bytes.starts(with: [0x50, 0x4B, 0x03, 0x04]) {
+            return "is a ZIP archive, perhaps of a spreadsheet: save it as CSV in UTF-8"
+        }
+        // With a byte order mark, or every other byte of the column names is zero.
+        if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) || bytes.prefix(64).contains(0) {
+            return "is not in UTF-8 but, it seems, in UTF-16: convert it, iconv -f UTF-16 -t UTF-8"
+        }
+        return nil
     }
 
     /// Goes on at another place.
