@@ -47,3 +47,8 @@ LEFT JOIN message ON message.id = waiting.message_id AND message.accepted_at = w
 LEFT JOIN instance ON instance.id = waiting.instance_id;
 COMMENT ON VIEW undelivered IS 'What waits, is under way or is tried again: one row for each recipient of whom nothing is decided. A message to an audience has one row of its own for those that were not looked up yet. Where very many messages wait, name the app: the recipients of each message that was not begun are read out of it.';
 COMMENT ON COLUMN undelivered.account IS 'The recipient; null: those of a message to an audience that were not looked up yet.';
+
+COMMENT ON COLUMN message.event IS 'start, update or end; null: a plain notification.';
+COMMENT ON COLUMN delivery.event IS 'start, update or end; null: a plain notification.';
+COMMENT ON COLUMN recent_deliveries.event IS 'start, update or end; null: a plain notification.';
+COMMENT ON COLUMN undelivered.event IS 'start, update or end; null: a plain notification.';

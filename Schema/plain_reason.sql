@@ -45,6 +45,47 @@ RETURN CASE reason
     WHEN 'FeatureNotEnabled' THEN 'broadcasts are not enabled for the bundle id (FeatureNotEnabled): enable them in Apple''s developer portal'
     WHEN 'BadChannelId' THEN 'that is no id of a channel (BadChannelId)'
     WHEN 'TopicMismatch' THEN 'the signing key is not for this bundle id (TopicMismatch)'
-    ELSE 'APNs answered ' || reason
+    -- Why a route or a priority was chosen.
+    WHEN 'activity_registered' THEN 'the phone has registered the activity'
+    WHEN 'start_token_registered' THEN 'the phone has registered a start token for the attributes type'
+    WHEN 'input_push_left_out' THEN 'the phone has registered a start token; the update token or channel that the start asks for is left out, since the phone''s iOS is older than 18 or not known: register osVersion with the device or the start token'
+    WHEN 'no_activity_in_message' THEN 'the message instructs no Live Activity'
+    WHEN 'activity_not_registered' THEN 'no phone of the account has registered the activity, or it is over'
+    WHEN 'start_token_not_registered' THEN 'no phone of the account has registered a start token for the attributes type'
+    WHEN 'activity_token_quarantined' THEN 'APNs did not know the activity''s token on three days; the phone has to register it again'
+    WHEN 'start_token_quarantined' THEN 'APNs did not know the start token on three days; the phone has to register it again'
+    WHEN 'token_quarantined' THEN 'APNs did not know the device token on three days; the phone has to register it again'
+    WHEN 'update_token_not_registered' THEN 'the activity that a push started never registered its update token'
+    WHEN 'start_under_way' THEN 'another start of the activity may still come up on the phone'
+    WHEN 'start_not_supported' THEN 'the phone''s iOS knows no start by push, which came with 17.2'
+    WHEN 'start_expired' THEN 'the start was tried for as long as it makes sense'
+    WHEN 'newer_message_claimed' THEN 'a newer message was claimed for the activity first'
+    WHEN 'alert_sent_with_newest_state' THEN 'a newer state had gone out before, and went out again with this message''s alert'
+    WHEN 'activity_ended' THEN 'the activity ended within the last minute'
+    WHEN 'state_unchanged' THEN 'the last push brought the same state, less than a minute ago'
+    WHEN 'paced' THEN 'another push went to the activity a moment ago; the newest of what waits goes out in a second'
+    WHEN 'registration_gone' THEN 'the registration was cleared'
+    WHEN 'permission_denied' THEN 'the person has denied notifications'
+    WHEN 'app_in_foreground' THEN 'the app is in front on the phone'
+    WHEN 'no_text' THEN 'there is nothing to show: no Title, no Desc and no text that derives from MsgBody'
+    WHEN 'no_device' THEN 'the account has no device registered'
+    WHEN 'push_flag' THEN 'OfflinePushInfo.PushFlag is 1'
+    WHEN 'online_only' THEN 'OnlineOnlyFlag is 1'
+    WHEN 'no_lifetime' THEN 'MsgLifeTime is 0'
+    WHEN 'payload_over_limit' THEN 'the payload is over Apple''s limit'
+    WHEN 'end' THEN 'an end always goes at once'
+    WHEN 'alert' THEN 'a push with an alert goes at once'
+    WHEN 'caller' THEN 'as the request demands'
+    WHEN 'app_setting' THEN 'as the app is set up with livepush app'
+    WHEN 'budget_spent' THEN 'the phone had its hour''s share of pushes of priority 10'
+    WHEN 'default' THEN '10 while the phone''s hourly share lasts'
+    WHEN 'notification' THEN 'a notification goes at once'
+    WHEN 'background' THEN 'APNs takes a background push only with 5'
+    -- The words of APNs begin with a capital; any other is one of a newer release.
+    ELSE CASE WHEN reason ~ '^[A-Z]' THEN 'APNs answered ' || reason ELSE reason END
 END;
 COMMENT ON FUNCTION plain_reason(text) IS 'A reason as stored, in words for people.';
+COMMENT ON COLUMN delivery.route_reason IS 'Why that was chosen, in a word; plain_reason(route_reason) says it in a sentence.';
+COMMENT ON COLUMN delivery.priority_reason IS 'Why that priority, in a word; plain_reason(priority_reason) says it in a sentence.';
+COMMENT ON COLUMN recent_deliveries.route_reason IS 'Why that route, in a word; plain_reason(route_reason) says it in a sentence.';
+COMMENT ON COLUMN recent_deliveries.priority_reason IS 'Why that priority, in a word; plain_reason(priority_reason) says it in a sentence.';

@@ -53,6 +53,14 @@ extension LiveActivityInfo {
         now: Int64,
         _ warnings: inout [RequestWarning],
     ) throws(TencentError) -> Int64? {
+        if let value = fields["DismissalDate"], value.integer == nil, let seconds = value.double, abs(seconds) < 1e15 {
+            // What a Date is in Swift, most often, or a time in another language: seconds with a fraction.
+            let whole = Int64(seconds)
+            let fault = DismissalDate.findings(event: event, requested: whole, now: now)
+                .first { $0.severity == .refusal }
+            let advice = fault.map { "; \(whole) \($0.message)" } ?? "; for that date send \(whole)"
+            throw fields.fault("DismissalDate", "must be a whole number of seconds" + advice)
+        }
         guard let date = try fields.integer("DismissalDate") else { return nil }
         let findings = DismissalDate.findings(event: event, requested: date, now: now)
         if let refusal = findings.first(where: { $0.severity == .refusal }) {

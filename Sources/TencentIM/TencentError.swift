@@ -77,6 +77,23 @@ struct TencentError: Error, Equatable {
     /// What else the caller should know; not logged.
     var warnings: [RequestWarning] = []
 
+    /// `ErrorInfo` for the log, where nothing stands that a request contained: the date that would be right tells the one
+    /// that was sent.
+    var infoWithoutNumbers: String {
+        var shortened = ""
+        var digits = ""
+        for character in info + " " {
+            if character.isASCII, character.isNumber {
+                digits.append(character)
+                continue
+            }
+            shortened += digits.utf8.count > 4 ? "…" : digits
+            digits = ""
+            shortened.append(character)
+        }
+        return String(shortened.dropLast())
+    }
+
     init(_ code: Code, _ info: String, retryAfter: Int64? = nil) {
         self.code = code
         self.info = info

@@ -53,7 +53,7 @@ public final class TencentIMAPI {
             [
                 "endpoint": .string(endpoint?.rawValue ?? "unknown"),
                 "error_code": .count(error.code.rawValue),
-                "error_info": .string(error.info),
+                "error_info": .string(error.infoWithoutNumbers),
             ],
         )
         return Answer.failure(error, endpoint)

@@ -160,6 +160,17 @@ struct OperatorViewTests {
         }
     }
 
+    @Test("each word of a route, of waiting and of a priority has a sentence in SQL, and no other word passes for APNs'")
+    func ownWords() async throws {
+        try await StoreDatabase.run { _, database in
+            for word in ReasonText.words {
+                let plain = try database.sql("SELECT plain_reason('\(word)')")
+                #expect(plain.contains(" ") && !plain.contains("APNs answered"), "\(word): \(plain)")
+            }
+            #expect(try database.sql("SELECT plain_reason('of_a_newer_release')") == "of_a_newer_release")
+        }
+    }
+
     // MARK: - app_health
 
     private static let healthCases: [(rows: [String], expected: String)] = [

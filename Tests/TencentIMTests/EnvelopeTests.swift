@@ -101,6 +101,12 @@ struct EnvelopeTests {
         #expect(answer["ErrorCode"]?.integer == code)
     }
 
+    @Test("what the log is told of a refusal has its fields and limits, and none of the numbers that were sent")
+    func loggedRefusal() {
+        let error = TencentError(.offlinePushInfo, path: "A.b[3]", "at most 4096, for that date send 1796007772.5")
+        #expect(error.infoWithoutNumbers == "A.b[3]: at most 4096, for that date send ….5")
+    }
+
     @Test("the buffered random numbers differ, across the end of a supply too")
     func randomNumbers() {
         var generator = BufferedRandomNumberGenerator()

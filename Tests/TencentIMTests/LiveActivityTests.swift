@@ -115,7 +115,10 @@ struct LiveActivityTests {
 
     @Test(
         "C64: a date in another unit is refused with the likely one",
-        arguments: [("1796007772000", "1796007772"), ("817700572", "1796007772")]
+        arguments: [
+            ("1796007772000", "1796007772"), ("817700572", "1796007772"), ("1796007772.5", "1796007772"),
+            ("817700572.25", "1796007772"), ("1796007772000.5", "1796007772"), ("-1.5", "negative"),
+        ]
     )
     func otherUnit(number: String, likely: String) async throws {
         let backend = Backend()

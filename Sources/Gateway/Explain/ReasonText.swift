@@ -5,6 +5,9 @@ public enum ReasonText {
         texts[word]
     }
 
+    /// The words that are known.
+    static var words: some Collection<String> { texts.keys }
+
     private static let texts: [String: String] = [
         "activity_registered": "the phone has registered the activity",
         "start_token_registered": "the phone has registered a start token for the attributes type",
