@@ -213,8 +213,8 @@ struct DeliveryStoreQueueTests {
                 try await database.settle([StoreDatabase.entry(receipt, Self.inLine())])
             }
             #expect(try await database.store.backlog(upTo: 100).rows == 0)
-            #expect(try await database.store.scheduled(upTo: 100) == [StoreDatabase.sdkAppID: 3])
-            #expect(try await database.store.scheduled(upTo: 2) == [StoreDatabase.sdkAppID: 2])
+            #expect(try await database.store.scheduled(upTo: 100).rows == [StoreDatabase.sdkAppID: 3])
+            #expect(try await database.store.scheduled(upTo: 2).rows == [StoreDatabase.sdkAppID: 2])
             #expect(try await database.store.takeExpired(owner: 5, limit: 10).isEmpty)
             try database.sql("UPDATE pending SET deadline = now() WHERE message_id = \(receipts[1].id)")
             #expect(try await database.store.takeExpired(owner: 5, limit: 10).map(\.receipt) == [receipts[1]])
