@@ -195,7 +195,7 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     private func overLimitOfPushesToAll(
         in sdkAppID: Int64
     ) async throws(GatewayUnavailable) -> GatewayUnavailable {
-        let exceeded = try await asking { () throws(PostgresError) in try await store.pushToAllWait(in: sdkAppID) }
+        let exceeded = try await asking { () throws(PostgresError) in try await callers.pushToAllWait(in: sdkAppID) }
         // That it has passed meanwhile tells which it was.
         return GatewayUnavailable(exceeded ?? RateLimitExceeded(.secondsBetweenPushesToAll, wait: .zero))
     }

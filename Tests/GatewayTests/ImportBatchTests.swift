@@ -149,7 +149,7 @@ struct ImportBatchTests {
             ("kind,account,installation,token,business_id,os_versoin", "'os_versoin'"),
             ("kind,account,installation,token,business_id,token", "second token"),
             ("device,alice,phone-1,\(token),1", "column 1 ('device') is unknown"),
-            ("\(token),alice", "column 1 is unknown"), ("kind;account;installation", "column 1 is unknown"),
+            ("\(token),alice", "column 1 is unknown"), ("kind;account;installation", "semicolons"),
             ("Kind,account", "'Kind'"), ("\"kind", "cannot be read"),
         ],
     )

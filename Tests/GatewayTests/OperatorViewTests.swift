@@ -160,7 +160,7 @@ struct OperatorViewTests {
         }
     }
 
-    @Test("each word of a route, of waiting and of a priority has a sentence in SQL, and no other word passes for APNs'")
+    @Test("each word of a route, of waiting and of a priority has a sentence in SQL; no other passes for APNs'")
     func ownWords() async throws {
         try await StoreDatabase.run { _, database in
             for word in ReasonText.words {
