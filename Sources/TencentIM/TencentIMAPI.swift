@@ -122,6 +122,9 @@ public final class TencentIMAPI {
     ///
     /// A class: as values in the frames of async functions, message and order would make each call some mallocs of
     /// kilobytes.
+    ///
+    /// For the same reason what happens without suspension is `@inline(never)` here: inlined, its values would count
+    /// towards the frame of the async function.
     private final class Sending {
         let form: ChatMessage.Form
         let endpoint: Endpoint
