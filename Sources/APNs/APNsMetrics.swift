@@ -55,7 +55,7 @@ public struct APNsMetrics: Sendable {
 
     /// What is held back: all of a signing key, or one of its topics. The key's name tells what lanes have in common
     /// from what they have not, and is not shown.
-    struct OpenCircuit: Hashable, Sendable {
+    public struct OpenCircuit: Hashable, Sendable {
         let keyID: String
         let labels: CircuitLabels
     }
@@ -98,9 +98,18 @@ public struct APNsMetrics: Sendable {
         "livepush_apns_waiting",
         help: "Pushes in memory that wait for a free stream.",
     )
-    var openCircuits: Set<OpenCircuit> = []
+    public internal(set) var openCircuits: Set<OpenCircuit> = []
 
-    init() {}
+    /// Nothing counted yet.
+    public init() {}
+
+    /// Connections on which requests can be sent.
+    public var openConnections: Int {
+        APNsEnvironment.allCases.reduce(0) {
+            let open = StateLabels(environment: $1, state: APNsConnection.Phase.open.rawValue)
+            return $0 + Int(connections[open] ?? 0)
+        }
+    }
 
     /// Adds the figures of another lane's client.
     public mutating func add(contentsOf other: APNsMetrics) {

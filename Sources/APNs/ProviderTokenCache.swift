@@ -105,7 +105,7 @@ public final class ProviderTokenCache: Sendable {
     }
 
     /// How old the oldest token that may be sent is, for each environment in which there is one.
-    var oldestAges: [APNsEnvironment: Duration] {
+    public var oldestAges: [APNsEnvironment: Duration] {
         let (seconds, now) = (unixSeconds(), monotonic())
         var ages: [APNsEnvironment: Duration] = [:]
         for (identity, entry) in entries.withLock({ $0 })

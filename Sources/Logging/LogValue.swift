@@ -4,6 +4,8 @@ public enum LogValue: Sendable, Hashable {
     case integer(Int64)
     case double(Double)
     case boolean(Bool)
+    /// Not known.
+    case null
 
     /// A text of any value, by its `description`.
     public static func describing(_ value: any CustomStringConvertible) -> LogValue {
@@ -21,6 +23,7 @@ public enum LogValue: Sendable, Hashable {
         case .integer(let number): line += String(number)
         case .double(let number): line += number.isFinite ? String(number) : "null"
         case .boolean(let flag): line += flag ? "true" : "false"
+        case .null: line += "null"
         }
     }
 

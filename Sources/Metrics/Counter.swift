@@ -29,6 +29,17 @@ public struct Counter<Labels: MetricLabels>: Sendable {
         series.update(labels, initial: 0) { $0 &+= count }
     }
 
+    /// All of it.
+    public var total: Int { series.all.reduce(0) { $0 &+ $1.1 } }
+
+    /// What was counted since an earlier copy was made, without what was not; in the order of first use.
+    public func increases(since earlier: Counter) -> [(labels: Labels, count: Int)] {
+        series.all.compactMap { labels, count in
+            let increase = count &- earlier[labels]
+            return increase > 0 ? (labels, increase) : nil
+        }
+    }
+
     /// Adds what another thread counted.
     public mutating func add(contentsOf other: Counter) {
         for (labels, count) in other.series.all {

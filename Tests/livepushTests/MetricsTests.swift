@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 import VerbatimJSON
@@ -98,6 +99,45 @@ extension EndToEndTests {
                         && !page.contains("\nlivepush_queue_rows{")
                 }
                 #expect(isTold)
+            }
+        }
+
+        @Test(
+            "The log sums up what happened at each interval and at the end, without account or token; off writes none"
+        )
+        func summaryInTheLog() throws {
+            try GatewayUnderTest.run(flags: ["--log-summary", "0.2"]) { gateway in
+                let alice = try gateway.register("alice", phone: "phone-1")
+                try gateway.peer.answer(alice.activityToken, .status(503, "ServiceUnavailable"))
+                try gateway.send { $0.recipients = ["alice", "carol"] }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                let log = try gateway.server
+                let isTold = eventually {
+                    [
+                        #""message":"recipients put off","reason":"ServiceUnavailable","count":1}"#,
+                        #""outcome":"accepted_by_apns","reason":"activity_registered","count":1}"#,
+                        #""outcome":"nothing_to_send","reason":"no_device","count":1}"#,
+                    ].allSatisfy { log.log.contains($0) }
+                }
+                #expect(isTold, "\(log.log)")
+                for secret in ["alice", "phone-1", alice.activityToken, alice.deviceToken, "order-1"] {
+                    #expect(!log.log.contains(secret), "\(secret)")
+                }
+
+                let atTheEnd = try gateway.serve(["--log-summary", "60"])
+                try gateway.send { $0.recipients = ["carol"] }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                _ = atTheEnd.program.end(SIGTERM)
+                #expect(
+                    atTheEnd.log.contains(#""messages":1,"recipients":1,"repeats":0,"accepted_by_apns":0,"#),
+                    "\(atTheEnd.log)"
+                )
+
+                let without = try gateway.serve(["--log-summary", "off"])
+                try gateway.send { $0.recipients = ["carol"] }
+                try gateway.expectSQL("SELECT count(*) FROM pending", "0")
+                _ = without.program.end(SIGTERM)
+                #expect(!without.log.contains("summary"), "\(without.log)")
             }
         }
 

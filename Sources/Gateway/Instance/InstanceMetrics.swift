@@ -30,15 +30,17 @@ public struct InstanceMetrics: Sendable {
         "livepush_schedule_late_seconds",
         help: "For how long the time of the earliest of them has passed, 0 if it has not.",
     )
-    private let counts: InstanceCounts
+    /// What waits in PostgreSQL; nil while it is not known: before the first look, and while PostgreSQL is away.
+    let queue: QueueDepth?
+    let counts: InstanceCounts
 
-    /// - Parameter queue: nil while it is not known: before the first look, and while PostgreSQL is away.
     init(isAlive: Bool, queue: QueueDepth?, counts: InstanceCounts) {
         alive = Gauge(
             "livepush_instance_alive",
             help: "1 while heartbeats come through, so that the gateway accepts and sends; else 0.",
             value: isAlive ? 1 : 0,
         )
+        self.queue = queue
         self.counts = counts
         guard let queue else { return }
         rows.set(Double(queue.due), StateLabel(state: "due"))

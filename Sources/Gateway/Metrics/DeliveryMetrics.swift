@@ -84,6 +84,14 @@ struct DeliveryMetrics: Sendable {
         acceptToAnswer.add(contentsOf: other.acceptToAnswer)
     }
 
+    /// Whether nothing was counted between two copies.
+    func hasSameCounts(as other: DeliveryMetrics) -> Bool {
+        messagesAccepted.total == other.messagesAccepted.total
+            && recipientsAccepted.total == other.recipientsAccepted.total
+            && repeats.total == other.repeats.total && deliveries.total == other.deliveries.total
+            && fanOuts.total == other.fanOuts.total && retries.total == other.retries.total
+    }
+
     func write(to page: inout PrometheusText) {
         page.write(messagesAccepted)
         page.write(recipientsAccepted)

@@ -11,9 +11,9 @@ public struct GatewayMetrics: Sendable {
         var values: [String] { [state] }
     }
 
-    private var deliveries: DeliveryMetrics
-    private var apns: APNsMetrics
-    private var recipientsInMemory: Gauge<NoLabels>
+    private(set) var deliveries: DeliveryMetrics
+    private(set) var apns: APNsMetrics
+    private(set) var recipientsInMemory: Gauge<NoLabels>
     private var fanOutsInMemory: Gauge<NoLabels>
     private var connections = Gauge<StateLabel>(
         "livepush_postgres_connections",

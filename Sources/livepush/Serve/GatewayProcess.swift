@@ -52,9 +52,16 @@ enum GatewayProcess {
                 Task { await lane.retire(keys) }
             }
         }
+        let survey = LaneSurvey(lanes: lanes)
         let page =
             configuration.showsMetrics
-            ? MetricsPage(lanes: lanes, instance: instance, tokens: tokens, process: process) : nil
+            ? MetricsPage(
+                laneCount: lanes.count,
+                survey: survey,
+                instance: instance,
+                tokens: tokens,
+                process: process,
+            ) : nil
         for (lane, socket) in zip(lanes, sockets) {
             try await lane.listen(on: socket, configuration: configuration.http, page: page, logger: logger)
         }
@@ -66,8 +73,20 @@ enum GatewayProcess {
                 "lanes": .count(lanes.count),
             ],
         )
+        let summary = configuration.summaryInterval.map { interval in
+            let log = SummaryLog(survey: survey, instance: instance, tokens: tokens, logger: logger)
+            return (log, Task { await log.write(every: interval) })
+        }
         await TerminationSignals.wait()
         await drain(lanes, state, grace: configuration.drainGrace, logger)
+        if let (log, task) = summary {
+            task.cancel()
+            await log.write()
+        }
+        // The first lane keeps the instance alive and gives back what is left, so it goes last.
+        for lane in lanes.reversed() {
+            await lane.close()
+        }
         logger.info("stopped")
     }
 
@@ -96,10 +115,6 @@ enum GatewayProcess {
         }
         if left > 0 {
             logger.warning("unfinished work is given back; some pushes may go out again", ["recipients": .count(left)])
-        }
-        // The first lane keeps the instance alive and gives back what is left, so it goes last.
-        for lane in lanes.reversed() {
-            await lane.close()
         }
     }
 

@@ -255,6 +255,11 @@ enum ServeCommand: Command {
         ),
         CommandOption(name: "metrics", kind: .value("on|off"), help: "whether /metrics answers; on if absent"),
         CommandOption(name: "log-level", kind: .value("debug|info|warning|error"), help: "info if absent"),
+        CommandOption(
+            name: "log-summary",
+            kind: .value("SECONDS|off"),
+            help: "how often the log tells what was sent and what waits, if anything; 60 if absent",
+        ),
     ]
 
     static func run(_ arguments: CommandArguments) async throws {

@@ -13,6 +13,8 @@ struct ServeConfiguration: Sendable {
     let drainGrace: Duration
     let showsMetrics: Bool
     let logLevel: Logger.Level
+    /// How often the log tells what happened; nil for never.
+    let summaryInterval: Duration?
 
     init(_ arguments: CommandArguments) throws {
         listen = try ServeConfiguration.usage {
@@ -36,6 +38,8 @@ struct ServeConfiguration: Sendable {
         showsMetrics = try arguments.oneOf("metrics", ["on", "off"]) != "off"
         let level = try arguments.oneOf("log-level", Logger.Level.allCases.map(\.rawValue))
         logLevel = level.flatMap(Logger.Level.init(rawValue:)) ?? .info
+        summaryInterval =
+            arguments.text("log-summary") == "off" ? nil : try arguments.duration("log-summary") ?? .seconds(60)
     }
 
     /// Where APNs is and how long to wait for it.
