@@ -131,6 +131,7 @@ let package = Package(
                 .embedInCode("Schema/0023_limits_and_imports.sql"),
                 .embedInCode("Schema/0024_start_order.sql"),
                 .embedInCode("Schema/0025_waiting_recipients.sql"),
+                .embedInCode("Schema/0026_answers_lost.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],

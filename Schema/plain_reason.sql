@@ -7,6 +7,7 @@ RETURN CASE reason
     WHEN '' THEN 'accepted, not begun yet'
     WHEN 'fan_out_waits' THEN 'a message to an audience waits for its turn: others are under way'
     WHEN 'taken_over' THEN 'its gateway died; another goes on with it'
+    WHEN 'given_back' THEN 'its gateway stopped, or lost PostgreSQL, and gave it back; another goes on with it'
     WHEN 'database_refused' THEN 'PostgreSQL refused to work on it; tried again every minute'
     WHEN 'not_readable' THEN 'stored by a newer release of livepush; waits for a gateway that can read it'
     WHEN 'certificate_missing' THEN 'no certificate for the businessId of its registration; waits for livepush certificate add'

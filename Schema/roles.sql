@@ -162,7 +162,8 @@ GRANT SELECT (
 GRANT SELECT (
     message_id, accepted_at, sdk_app_id, account, installation, la_id, event, route, route_reason, fallback, outcome,
     apns_status, apns_reason, apns_id, attempts, priority, priority_reason, timestamp_sent, payload_bytes,
-    token_fingerprint, environment, sent_at, finished_at, business_id
+    token_fingerprint, environment, sent_at, finished_at, business_id,
+    answers_lost
 ) ON delivery TO livepush_operator;
 GRANT SELECT (
     id, accepted_at, send_at, lifetime, sdk_app_id, dialect, endpoint, msg_key, sender, la_id, event, recipients,

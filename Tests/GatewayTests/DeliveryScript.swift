@@ -14,9 +14,9 @@ struct DeliveryScript {
     /// The tokens that were found suspect.
     private(set) var suspects: [SuspectToken] = []
 
-    init(_ message: MessageUnderWay, progress: RecipientProgress = .none) {
+    init(_ message: MessageUnderWay, progress: RecipientProgress = .none, isTakenOver: Bool = false) {
         self.message = message
-        self.delivery = RecipientDelivery(progress: progress)
+        self.delivery = RecipientDelivery(progress: progress, isTakenOver: isTakenOver)
     }
 
     // MARK: - Events; times are seconds after accept
@@ -72,10 +72,10 @@ struct DeliveryScript {
     }
 
     /// Goes on from what the pending row keeps, as another process would.
-    mutating func resumed() throws -> Bool {
+    mutating func resumed(isTakenOver: Bool = false) throws -> Bool {
         guard let progress = RecipientProgress(decoding: delivery.progress.encoded()) else { return false }
         let isSame = progress == delivery.progress
-        delivery = RecipientDelivery(progress: progress)
+        delivery = RecipientDelivery(progress: progress, isTakenOver: isTakenOver)
         return isSame
     }
 
@@ -84,6 +84,9 @@ struct DeliveryScript {
         guard case .settle(let settlement) = action else { return [] }
         return settlement.corrections.filter { $0.change == .stateNotAccepted }.compactMap(\.installation)
     }
+
+    /// For each target, after how many attempts an answer may be lost.
+    var answersLost: [Int] { delivery.progress.targets.map(\.answersLost) }
 
     // MARK: - Actions in words
 

@@ -370,14 +370,28 @@ struct DeliveryStoreQueueTests {
         }
     }
 
-    @Test("an instance that leaves gives everything back without a count")
+    @Test("an instance that leaves gives everything back without a count, but not as if nothing had been sent of it")
     func release() async throws {
         try await StoreDatabase.run { _, database in
             let id = try await database.instances.register(host: "leaves")
             _ = try await database.accept(owner: id)
             try await database.store.release(owner: id)
-            #expect(try database.sql("SELECT instance_id IS NULL, takeovers FROM pending") == "t|0")
+            #expect(
+                try database.sql("SELECT instance_id IS NULL, takeovers, reason FROM pending") == "t|0|given_back"
+            )
             #expect(try database.sql("SELECT count(*) FROM instance") == "0")
+            #expect(try await database.store.takeDue(owner: 5, limit: 10).map(\.fate) == [.takenOver])
+        }
+    }
+
+    @Test("what nobody has worked on, or an instance died with, is known for it when it is taken up")
+    func takenOver() async throws {
+        try await StoreDatabase.run { _, database in
+            _ = try await database.accept(owner: 999_999)
+            _ = try await database.accept()
+            try await database.instances.releaseOrphans()
+            #expect(try await database.store.takeDue(owner: 5, limit: 10).map(\.fate) == [.toBeSent])
+            #expect(try await database.store.takeDue(owner: 5, limit: 10, .inCompany).map(\.fate) == [.takenOver])
         }
     }
 }

@@ -18,6 +18,41 @@ struct RecipientAnswerTests {
         return script
     }
 
+    // MARK: - Lost answers
+
+    @Test("C88: an answer is lost where APNs may have taken the push; a refusal, or a push that never left, is none")
+    func lostAnswers() throws {
+        var script = try Self.pushed()
+        _ = script.answered(0, .unanswered(APNsFailure(.connectFailed), mayHaveBeenProcessed: false))
+        #expect(script.answersLost == [0])
+        for count in 1...2 {
+            let time = Int64(count) * 30
+            _ = script.start(at: time)
+            _ = try script.found([Fixture.activity()], at: time)
+            _ = script.answered(0, .unanswered(APNsFailure(.timeout), mayHaveBeenProcessed: true), at: time)
+            #expect(script.answersLost == [count])
+            #expect(try script.resumed())
+        }
+        _ = script.start(at: 90)
+        _ = try script.found([Fixture.activity()], at: 90)
+        _ = script.answered(0, .responded(APNsResponse(status: 503, reason: "ServiceUnavailable")), at: 91)
+        #expect(script.answersLost == [2])
+    }
+
+    @Test(
+        "What a gateway died with may have been sent by it, whether it had written of it or not; what was settled not"
+    )
+    func takenOver() throws {
+        var script = DeliveryScript(try Fixture.message(), isTakenOver: true)
+        _ = script.start()
+        _ = try script.found([Fixture.activity(), Fixture.activity("phone-2")])
+        #expect(script.answersLost == [1, 1])
+        _ = script.answered(0, .responded(APNsResponse(status: 200)))
+        _ = script.answered(1, .responded(APNsResponse(status: 503, reason: "ServiceUnavailable")))
+        #expect(try script.resumed(isTakenOver: true))
+        #expect(script.answersLost == [1, 2])
+    }
+
     // MARK: - Pacing
 
     @Test("a paced update waits in memory for its turn, and is pushed once the claim lets it")

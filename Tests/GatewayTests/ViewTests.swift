@@ -21,7 +21,8 @@ struct ViewTests {
                 """
                 accepted_at, sent_at, finished_at, message_id, msg_key, dialect, sdk_app_id, sender, account, \
                 installation, la_id, event, route, route_reason, fallback, outcome, apns_status, apns_reason, apns_id, \
-                attempts, priority, priority_reason, timestamp_sent, payload_bytes, token_fingerprint, environment
+                attempts, priority, priority_reason, timestamp_sent, payload_bytes, token_fingerprint, environment, \
+                answers_lost
                 """
             ),
             (

@@ -295,6 +295,10 @@ extension EndToEndTests {
                     #expect(updates[0].timestamp == updates[1].timestamp)
                 }
                 try bench.expect(account, "live_activity|accepted_by_apns||2", "notification|accepted_by_apns||2")
+                try bench.gateway.expectSQL(
+                    "SELECT route, answers_lost FROM recent_deliveries WHERE account = '\(account)' ORDER BY 1",
+                    "live_activity|1\nnotification|1"
+                )
             }
         }
 

@@ -43,6 +43,10 @@ extension EndToEndTests {
                 ]
             ),
             (
+                "Why did a phone show it twice, or although it was not accepted?",
+                ["...|1_2_3|phone-2|order-1|update|accepted_by_apns|1|1|"]
+            ),
+            (
                 "What became of one message?",
                 [
                     "alice|phone-1|live_activity|f|accepted_by_apns|200||00:00:00.2",
@@ -199,6 +203,7 @@ extension EndToEndTests {
             ) AS row (id, account, installation, route, route_reason, fallback, outcome, status, reason, attempts,
                 token, environment, business_id, took)
             JOIN message USING (id);
+            UPDATE delivery SET answers_lost = 1 WHERE account = 'bob' AND route = 'notification';
             INSERT INTO pending (message_id, account, accepted_at, sdk_app_id, instance_id, due, deadline, reason, content)
             SELECT id, row.account, accepted_at, sdk_app_id, row.instance_id, row.due, now() + interval '1 day',
                 row.reason, CASE WHEN row.account IS NULL THEN '{"version":1,"recipients":["bob"]}'::bytea END

@@ -133,6 +133,8 @@ final class DeliveryEngine {
     /// What is to become of recipients that are begun.
     enum Fate {
         case toBeSent
+        /// The same, but an instance died with them: what it had sent by then is not known.
+        case takenOver
         /// Their message took too many instances down.
         case quarantined
         /// Their message was taken back.
@@ -179,13 +181,13 @@ final class DeliveryEngine {
             let task = RecipientTask(
                 recipient.account,
                 message,
-                RecipientDelivery(progress: recipient.progress),
+                RecipientDelivery(progress: recipient.progress, isTakenOver: fate == .takenOver),
                 owner,
                 from: line
             )
             let action =
                 switch fate {
-                case .toBeSent: task.delivery.start(of: message.underWay, at: now)
+                case .toBeSent, .takenOver: task.delivery.start(of: message.underWay, at: now)
                 case .quarantined: task.delivery.quarantine(of: message.underWay)
                 case .revoked: task.delivery.cancel(of: message.underWay)
                 }

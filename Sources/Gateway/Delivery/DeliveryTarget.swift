@@ -32,6 +32,9 @@ public struct DeliveryTarget: Sendable, Equatable {
     public var reason: String
     /// How many pushes were sent.
     public var attempts: Int = 0
+    /// After how many of them no answer came although APNs may have processed them, those included that an instance may
+    /// have sent before it died: the phone may have got the push once more than APNs' answers tell.
+    public var answersLost: Int = 0
     /// HTTP status of the last answer.
     public var status: Int?
     /// Reason of the last answer, or why there was none.

@@ -234,7 +234,7 @@ final class QueuePoller {
                         order,
                         deadline: row.deadline,
                         owner: owner,
-                        isQuarantined: row.deaths.quarantines,
+                        fate: row.fate,
                         cursor: cursor,
                         isResumed: true,
                         isDone: isDone,
@@ -331,7 +331,7 @@ final class QueuePoller {
             message,
             open,
             owner: owner,
-            as: row.deaths.quarantines ? .quarantined : row.isRevoked ? .revoked : .toBeSent,
+            as: row.fate,
             from: line,
         )
         return true

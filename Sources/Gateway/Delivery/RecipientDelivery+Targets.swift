@@ -39,15 +39,15 @@ extension RecipientDelivery {
             case .start: "start_token_registered"
             case .device: progress.notificationReason
             }
-        progress.targets.append(
-            DeliveryTarget(
-                kind: kind,
-                installation: installation,
-                tokenFingerprint: token.fingerprint,
-                state: .pushing,
-                reason: reason,
-            )
+        var target = DeliveryTarget(
+            kind: kind,
+            installation: installation,
+            tokenFingerprint: token.fingerprint,
+            state: .pushing,
+            reason: reason,
         )
+        target.answersLost = isTakenOver ? 1 : 0
+        progress.targets.append(target)
         return progress.targets.count - 1
     }
 
@@ -191,6 +191,7 @@ extension RecipientDelivery {
             progress.targets[index].status = nil
             progress.targets[index].statusReason = failure.reason
             if mayHaveBeenProcessed {
+                progress.targets[index].answersLost += 1
                 progress.targets[index].sentAt = pushed.sentAt
             }
         case .held(let hold):

@@ -58,8 +58,18 @@ struct RecipientDelivery: Sendable {
         var hasBadDays: Bool
     }
 
-    init(progress: RecipientProgress = .none) {
+    /// Whether an instance died with it, so that it may have sent what begins here.
+    private(set) var isTakenOver = false
+
+    /// - Parameter isTakenOver: an instance died with it: every push that is open may have been sent without an answer.
+    init(progress: RecipientProgress = .none, isTakenOver: Bool = false) {
         self.progress = progress
+        guard isTakenOver else { return }
+        self.isTakenOver = true
+        for index in progress.targets.indices {
+            if case .settled = progress.targets[index].state { continue }
+            self.progress.targets[index].answersLost += 1
+        }
     }
 
     // MARK: - Events

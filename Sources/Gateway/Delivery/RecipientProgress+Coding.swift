@@ -67,6 +67,7 @@ extension DeliveryTarget {
         }
         writer.member("reason", reason)
         writer.member("attempts", attempts)
+        writer.member("answersLost", answersLost > 0 ? answersLost : nil)
         writer.member("status", status)
         writer.member("statusReason", statusReason)
         writer.member("businessID", businessID)
@@ -103,6 +104,7 @@ extension DeliveryTarget {
             reason: reason,
         )
         attempts = value["attempts"]?.integer.flatMap { Int(exactly: $0) } ?? 0
+        answersLost = value["answersLost"]?.integer.flatMap { Int(exactly: $0) } ?? 0
         status = value["status"]?.integer.flatMap { Int(exactly: $0) }
         statusReason = value["statusReason"]?.string
         refusedIn = value["refusedIn"]?.string.flatMap(APNsEnvironment.init(rawValue:))

@@ -5,11 +5,12 @@ final class FanOut {
     let deadline: UnixTime
     /// The id of the instance under which it was begun; under another it is not this process's work any more.
     let owner: Int64
-    /// Instances died with it: the next chunk is written down without being sent, and nothing follows it.
-    let isQuarantined: Bool
+    /// Of the next chunk's recipients. Where it is quarantine, they are written down without being sent, and nothing
+    /// follows them.
+    private(set) var fate: DeliveryEngine.Fate
     var cursor: FanOutCursor
     /// Whether some of the chunk after the cursor may have been worked on before.
-    var isResumed: Bool
+    private(set) var isResumed: Bool
     /// An older start that it was written down not to wait for.
     var undecidedStart: Int64?
     /// Of how many recipients it takes up the room.
@@ -24,7 +25,7 @@ final class FanOut {
         _ order: PushOrder,
         deadline: UnixTime,
         owner: Int64,
-        isQuarantined: Bool = false,
+        fate: DeliveryEngine.Fate = .toBeSent,
         cursor: FanOutCursor = FanOutCursor(),
         isResumed: Bool = false,
         isDone: @escaping () -> Void = {},
@@ -33,10 +34,17 @@ final class FanOut {
         self.order = order
         self.deadline = deadline
         self.owner = owner
-        self.isQuarantined = isQuarantined
+        self.fate = fate
         self.cursor = cursor
         self.isResumed = isResumed
         self.isDone = isDone
+    }
+
+    /// A chunk has ended: nobody has worked on the next one.
+    func chunkEnded(listing recipients: Int) {
+        isResumed = false
+        if fate == .takenOver { fate = .toBeSent }
+        cursor.listed += Int64(recipients)
     }
 
     /// Tells whoever took it up that it killed nobody.

@@ -243,10 +243,9 @@ final class FanOuts {
         await deliver(chunk.recipients.filter { !settled.contains($0.account) }, of: fanOut)
         guard isCurrent(fanOut) else { return false }
         counters.listed(chunk.recipients.count, of: order)
-        fanOut.isResumed = false
-        fanOut.cursor.listed += Int64(chunk.recipients.count)
-        guard let next = chunk.next, !fanOut.isQuarantined else {
-            await finish(fanOut, as: fanOut.isQuarantined ? .quarantined : .listed)
+        fanOut.chunkEnded(listing: chunk.recipients.count)
+        guard let next = chunk.next, fanOut.fate != .quarantined else {
+            await finish(fanOut, as: fanOut.fate == .quarantined ? .quarantined : .listed)
             return false
         }
         fanOut.cursor.account = next
@@ -301,7 +300,7 @@ final class FanOuts {
             message,
             recipients.map { ($0.account, RecipientProgress.beginning(on: $0.installations)) },
             owner: fanOut.owner,
-            as: fanOut.isQuarantined ? .quarantined : .toBeSent,
+            as: fanOut.fate,
         )
         await fanOut.chunkIsDone.wait()
     }

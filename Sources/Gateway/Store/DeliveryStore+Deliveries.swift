@@ -14,31 +14,33 @@ extension DeliveryStore {
             """
             WITH removed AS (
                 DELETE FROM pending
-                WHERE account IS NULL AND instance_id = $25::bigint AND message_id = ANY($26::bigint[])
+                WHERE account IS NULL AND instance_id = $26::bigint AND message_id = ANY($27::bigint[])
                 RETURNING message_id
             ), message AS (
                 SELECT message_id FROM removed
                 UNION ALL
                 SELECT message_id FROM pending
-                WHERE account IS NULL AND instance_id = $25::bigint AND message_id = ANY($27::bigint[])
+                WHERE account IS NULL AND instance_id = $26::bigint AND message_id = ANY($28::bigint[])
             )
             INSERT INTO delivery (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                 token_fingerprint, sent_at, sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status,
-                apns_reason, attempts, priority, priority_reason, environment, business_id)
+                apns_reason, attempts, priority, priority_reason, environment, business_id,
+                answers_lost)
             SELECT row.message_id, row.accepted_at, row.account, row.installation, row.apns_id::uuid, row.timestamp_sent,
                 row.payload_bytes::integer, row.token_fingerprint, row.sent_at, kind.sdk_app_id, kind.la_id, kind.event,
                 kind.route, kind.route_reason, kind.fallback, kind.outcome, kind.apns_status::smallint, kind.apns_reason,
                 kind.attempts::integer, kind.priority::smallint, kind.priority_reason, kind.environment,
-                kind.business_id
+                kind.business_id, kind.answers_lost::smallint
             FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
                 $8::text[], $9::timestamptz[], $10::bigint[])
                 AS row (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                     token_fingerprint, sent_at, kind)
             JOIN unnest($11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[], $17::text[],
-                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[])
+                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[],
+                $25::bigint[])
                 WITH ORDINALITY
                 AS kind (sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status, apns_reason,
-                    attempts, priority, priority_reason, environment, business_id, kind) USING (kind)
+                    attempts, priority, priority_reason, environment, business_id, answers_lost, kind) USING (kind)
             JOIN message USING (message_id)
             """,
             DeliveryColumns(entries).parameters + [.integer(owner), .integers(leaving), .integers(staying)],
@@ -53,29 +55,31 @@ extension DeliveryStore {
             """
             INSERT INTO delivery (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                 token_fingerprint, sent_at, sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status,
-                apns_reason, attempts, priority, priority_reason, environment, business_id)
+                apns_reason, attempts, priority, priority_reason, environment, business_id,
+                answers_lost)
             SELECT row.message_id, row.accepted_at, row.account, row.installation, row.apns_id::uuid, row.timestamp_sent,
                 row.payload_bytes::integer, row.token_fingerprint, row.sent_at, kind.sdk_app_id, kind.la_id, kind.event,
                 kind.route, kind.route_reason, kind.fallback, kind.outcome, kind.apns_status::smallint, kind.apns_reason,
                 kind.attempts::integer, kind.priority::smallint, kind.priority_reason, kind.environment,
-                kind.business_id
+                kind.business_id, kind.answers_lost::smallint
             FROM unnest($1::bigint[], $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
                 $8::text[], $9::timestamptz[], $10::bigint[])
                 AS row (message_id, accepted_at, account, installation, apns_id, timestamp_sent, payload_bytes,
                     token_fingerprint, sent_at, kind)
             JOIN unnest($11::bigint[], $12::text[], $13::text[], $14::text[], $15::text[], $16::boolean[], $17::text[],
-                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[])
+                $18::bigint[], $19::text[], $20::bigint[], $21::bigint[], $22::text[], $23::text[], $24::bigint[],
+                $25::bigint[])
                 WITH ORDINALITY
                 AS kind (sdk_app_id, la_id, event, route, route_reason, fallback, outcome, apns_status, apns_reason,
-                    attempts, priority, priority_reason, environment, business_id, kind) USING (kind)
+                    attempts, priority, priority_reason, environment, business_id, answers_lost, kind) USING (kind)
             -- Two questions rather than one with OR, which no index answers.
             WHERE (EXISTS (
                     SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account IS NULL
-                        AND pending.instance_id = $25::bigint)
+                        AND pending.instance_id = $26::bigint)
                 OR EXISTS (
                     SELECT FROM pending WHERE pending.message_id = row.message_id AND pending.account = row.account
-                        AND pending.instance_id = $25::bigint))
-                AND NOT ($26::boolean AND EXISTS (
+                        AND pending.instance_id = $26::bigint))
+                AND NOT ($27::boolean AND EXISTS (
                     SELECT FROM delivery WHERE delivery.message_id = row.message_id
                         AND delivery.accepted_at = row.accepted_at AND delivery.account = row.account))
             """,
@@ -102,6 +106,7 @@ private struct DeliveryColumns {
         let priorityReason: String?
         let environment: APNsEnvironment?
         let businessID: Int64?
+        let answersLost: Int
 
         init(_ entry: DeliveryStore.Entry, _ record: DeliveryRecord) {
             sdkAppID = entry.sdkAppID
@@ -118,6 +123,7 @@ private struct DeliveryColumns {
             priorityReason = record.target?.priorityReason
             environment = record.target?.environment
             businessID = record.target?.businessID
+            answersLost = record.target?.answersLost ?? 0
         }
     }
 
@@ -166,7 +172,7 @@ private struct DeliveryColumns {
         sendTimes.append(target?.sentAt?.microseconds)
     }
 
-    /// `$1` to `$24`.
+    /// `$1` to `$25`.
     var parameters: [PostgresParameter] {
         [
             .integers(messages),
@@ -193,6 +199,8 @@ private struct DeliveryColumns {
             .texts(kinds.map(\.priorityReason)),
             .texts(kinds.map(\.environment?.rawValue)),
             .integers(kinds.map(\.businessID)),
+            // More of them cannot come of attempts that are seconds apart; the column would refuse the whole batch.
+            .integers(kinds.map { $0.answersLost > 0 ? min(Int64($0.answersLost), Int64(Int16.max)) : nil }),
         ]
     }
 

@@ -8,12 +8,21 @@ extension DeliveryStore {
         var account: String?
         var deadline: UnixTime
         var deaths: InstanceDeaths
+        /// Whether an instance that worked on it died, or dropped it.
+        var isTakenOver: Bool
         /// Whether its sender took the message back.
         var isRevoked: Bool
         /// The message's order as stored.
         var content: [UInt8]
         /// The recipient's progress as stored.
         var progress: [UInt8]?
+
+        /// What is to become of its recipients.
+        var fate: DeliveryEngine.Fate {
+            if deaths.quarantines { return .quarantined }
+            if isRevoked { return .revoked }
+            return isTakenOver ? .takenOver : .toBeSent
+        }
     }
 
     /// Takes up rows that are due, owned by nobody and in no line, oldest first.
@@ -108,7 +117,8 @@ extension DeliveryStore {
         SELECT message_id, accepted_at, account, deadline, takeovers::bigint, lone_takeovers::bigint,
             coalesce(content, (SELECT whole.content FROM pending AS whole
                 WHERE whole.account IS NULL AND whole.message_id = taken.message_id)), progress,
-            EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id)
+            EXISTS (SELECT FROM revocation WHERE revocation.message_id = taken.message_id),
+            takeovers > 0 OR reason = 'given_back'
         FROM taken ORDER BY message_id
         """
     }
@@ -126,6 +136,7 @@ extension DeliveryStore {
                     account: try row.textOrNil(2),
                     deadline: UnixTime(microseconds: try row.timestampMicroseconds(3)),
                     deaths: InstanceDeaths(number: try row.integer(4), alone: try row.integer(5)),
+                    isTakenOver: try row.boolean(9),
                     isRevoked: try row.boolean(8),
                     content: try row.bytesOrNil(6) ?? [],
                     progress: try row.bytesOrNil(7),
@@ -195,7 +206,7 @@ extension DeliveryStore {
     func release(owner: Int64) async throws(PostgresError) {
         _ = try await pool.run([
             PostgresStatement(
-                "UPDATE pending SET instance_id = NULL WHERE instance_id = $1::bigint",
+                "UPDATE pending SET instance_id = NULL, reason = 'given_back' WHERE instance_id = $1::bigint",
                 [.integer(owner)],
             ),
             PostgresStatement("DELETE FROM instance WHERE id = $1::bigint", [.integer(owner)]),

@@ -56,6 +56,7 @@ struct SchemaMigration: Sendable {
             name: "0025_waiting_recipients.sql",
             file: PackageResources._025_waiting_recipients_sql,
         ),
+        SchemaMigration(version: 26, name: "0026_answers_lost.sql", file: PackageResources._026_answers_lost_sql),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.
