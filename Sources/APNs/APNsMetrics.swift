@@ -98,6 +98,7 @@ public struct APNsMetrics: Sendable {
         "livepush_apns_waiting",
         help: "Pushes in memory that wait for a free stream.",
     )
+    /// What is held back now; lanes that hold the same count once.
     public internal(set) var openCircuits: Set<OpenCircuit> = []
 
     /// Nothing counted yet.
