@@ -29,9 +29,10 @@ public struct HTTPServerConfiguration: Sendable {
 
     /// Makes the body of an answer that the server gives by itself, as `application/json`.
     ///
-    /// The words: `malformed_request` (400), `request_timeout` (408), `body_too_large` (413), `expectation_failed`
-    /// (417), `head_too_large` (431), `method_not_implemented` and `transfer_coding_not_implemented` (501),
-    /// `too_many_connections` (503), `http_version_not_supported` (505).
+    /// The words: `malformed_request` and `target_not_encoded` (400), `request_timeout` (408), `body_too_large` (413),
+    /// `content_coding_not_implemented` (415), `expectation_failed` (417), `head_too_large` (431),
+    /// `method_not_implemented` and `transfer_coding_not_implemented` (501), `too_many_connections` (503),
+    /// `http_version_not_supported` (505).
     public var errorBody: @Sendable (HTTPRefusal) -> [UInt8] = { $0.body }
 
     /// Makes a configuration of the defaults.

@@ -72,7 +72,7 @@ struct RequestHead {
         let isWellFormed = target.withUnsafeBufferPointer { target in
             target.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "#") }
         }
-        guard isWellFormed else { throw .malformedRequest }
+        guard isWellFormed else { throw .targetNotEncoded }
         var rest = target[...]
         if rest.first != UInt8(ascii: "/") {
             if method == "OPTIONS", target == [UInt8(ascii: "*")] {
@@ -117,6 +117,11 @@ private struct Framing {
                 contentLengths += 1
                 guard let length = Framing.number(value) else { throw .malformedRequest }
                 contentLength = length
+            case 16 where headers.matches(field, "Content-Encoding"):
+                // Else the body would be called broken JSON, and its sender would look for the fault there.
+                guard value.isEmpty || HTTPHeaders.equals(value, "identity") else {
+                    throw .contentCodingNotImplemented
+                }
             case 17 where headers.matches(field, "Transfer-Encoding"):
                 transferCodings += 1
                 isChunkedOnly = transferCodings == 1 && HTTPHeaders.equals(value, "chunked")

@@ -50,9 +50,9 @@ struct HTTPServerRefusalTests {
         Case("a blank in a name", "GET / HTTP/1.1\r\nHost: a\r\nX A: b\r\n\r\n", 400),
         Case("a lone CR", "GET / HTTP/1.1\r\nHost: a\r\nX-A: b\rc\r\n\r\n", 400),
         Case("a NUL in a value", "GET / HTTP/1.1\r\nHost: a\r\nX-A: b\0c\r\n\r\n", 400),
-        Case("a tab in the target", "GET /a\tb HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-        Case("raw UTF-8 in the target", "GET /ä HTTP/1.1\r\nHost: a\r\n\r\n", 400),
-        Case("a fragment in the target", "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400),
+        Case("a tab in the target", "GET /a\tb HTTP/1.1\r\nHost: a\r\n\r\n", 400, "target_not_encoded"),
+        Case("raw UTF-8 in the target", "GET /ä HTTP/1.1\r\nHost: a\r\n\r\n", 400, "target_not_encoded"),
+        Case("a fragment in the target", "GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n", 400, "target_not_encoded"),
         Case("a target without slash", "GET a HTTP/1.1\r\nHost: a\r\n\r\n", 400),
         Case("an unknown method", "FETCH / HTTP/1.1\r\nHost: a\r\n\r\n", 501, "method_not_implemented"),
         Case("a method in small letters", "get / HTTP/1.1\r\nHost: a\r\n\r\n", 501, "method_not_implemented"),
@@ -60,6 +60,12 @@ struct HTTPServerRefusalTests {
         Case("HTTP/2.0", "GET / HTTP/2.0\r\nHost: a\r\n\r\n", 505, "http_version_not_supported"),
         Case("HTTP/0.9", "GET /\r\n\r\n", 505, "http_version_not_supported"),
         Case("the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 501, "method_not_implemented"),
+        Case(
+            "a compressed body",
+            post("Content-Length: 3\r\nContent-Encoding: gzip") + "abc",
+            415,
+            "content_coding_not_implemented"
+        ),
         Case("another expectation", post("Content-Length: 3\r\nExpect: cake") + "abc", 417, "expectation_failed"),
         Case("a long body", post("Content-Length: 1001"), 413, "body_too_large"),
         Case(
