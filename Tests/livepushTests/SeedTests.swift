@@ -299,6 +299,16 @@ extension EndToEndTests {
                 )
                 #expect(try screens.headers("apns-priority") == ["10", "10", "5", "10"])
                 #expect(try screens.lockScreen("first_third").states == [Self.foodState])
+
+                // An end without a state leaves the card with that of the update before it.
+                _ = try accept(
+                    "updateLiveActivity",
+                    #"{"live_activity":{"event":"end"},"live_activity_id":"FIRST_LIVE_ACTIVITY"}"#,
+                )
+                let ended = try screens.phone()
+                #expect(ended.states == [Self.newState, Self.foodState])
+                #expect(ended.activities.map { $0["state"]?.string } == ["ended", "active"])
+                #expect(ended.ignored.isEmpty)
             }
         }
     }
