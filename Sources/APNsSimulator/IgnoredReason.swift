@@ -47,7 +47,7 @@ enum IgnoredReason: String, CaseIterable {
         case .backgroundBudgetSpent: "the app was woken too often in this hour"
         case .onlyAnEndIsDismissed: "only an end has a dismissal date"
         case .dateNotANumber: "a date is a number of seconds since 1970"
-        case .alertWithoutText: "the alert of a Live Activity needs a title and a body"
+        case .alertWithoutText: "the alert of a Live Activity needs a title or a body"
         case .soundBelongsInAlert: "the sound of a Live Activity belongs inside its alert"
         case .channelUnknown: "it is no channel of this app in this environment, so no broadcast will come"
         }

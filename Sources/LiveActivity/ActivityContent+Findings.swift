@@ -50,7 +50,7 @@ extension ActivityContent {
 
     private var missingState: PayloadFinding {
         if self.event == .end {
-            let message = "is missing; the ended activity keeps the state that it shows"
+            let message = "is missing; the ended activity keeps the state that it shows, not one that is under way"
             return .warning(.contentState, .contentStateMissing, message)
         }
         return .refusal(.contentState, .contentStateMissing, "is missing")

@@ -78,10 +78,16 @@ extension LiveActivityNotification {
             }
             return nil
         }
+        var body = texts.body
+        if texts.title == nil, body == nil {
+            body = texts.subtitle
+            let message = "is no part of an activity's alert; without content and title it is sent as the content too"
+            warn("subtitle", .alertIncomplete, message)
+        }
         return ActivityAlert(
             title: texts.title.map(AlertText.plain),
             subtitle: texts.subtitle,
-            body: texts.body.map(AlertText.plain),
+            body: body.map(AlertText.plain),
             sound: texts.sound,
         )
     }

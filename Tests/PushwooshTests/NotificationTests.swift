@@ -155,6 +155,8 @@ struct NotificationTests {
             let order = try #require(try await Backend().orders("updateLiveActivity", text).first)
             let aps = try #require(try order.payload()["aps"])
             #expect(aps["alert"]?[name == "content" ? "body" : name]?.string == "Text")
+            // A phone shows nothing of a subtitle alone.
+            #expect(aps["alert"]?["body"]?.string == (name == "title" ? nil : "Text"))
             #expect(aps["alert"]?["sound"]?.string == "ding.aiff")
             #expect(aps["sound"] == nil)
             #expect(!order.order.notification.isEmpty)

@@ -58,11 +58,18 @@ extension EndToEndTests {
                 #expect(try request(gateway, "DELETE", path).json["wasRegistered"]?.boolean == true)
                 #expect(try json(channel(gateway, ["delete", "--channel", second]))["wasRegistered"]?.boolean == false)
                 #expect(try request(gateway, "GET", path).status == 404)
+                // The channel that is left reaches who follows it.
+                try follow(first, simulator)
+                _ = try json(channel(gateway, ["send", "--channel", first, "--content-state", #"{"goals":1}"#]))
+                #expect(try shown(simulator) == #"{"goals":1}"#)
                 let left = try simulator.get("/channels")["channels"]?.elements.compactMap { $0["channel"]?.string }
                 #expect(left == [first])
                 try gateway.expectSQL("SELECT channel_id, storage FROM channels", "\(first)|none")
                 try gateway.expectSQL(
-                    "SELECT operation, outcome, apns_status, apns_reason FROM channel_requests ORDER BY requested_at",
+                    """
+                    SELECT operation, outcome, apns_status, apns_reason FROM channel_requests
+                    WHERE operation <> 'send' ORDER BY requested_at
+                    """,
                     """
                     create|accepted_by_apns|201|
                     create|accepted_by_apns|201|
@@ -82,11 +89,15 @@ extension EndToEndTests {
         func timeToLive() throws {
             try Self.run { gateway, simulator in
                 let id = try create(gateway, "recent")
+                try follow(id, simulator)
                 var expected: [ClosedRange<Int64>] = []
                 for (words, life) in [(["--ttl", "0"], Int64?(0)), ([], 28_800), (["--ttl", "3600"], 3600)] {
                     let before = Int64(try gateway.sql("SELECT floor(extract(epoch FROM clock_timestamp()))")) ?? 0
-                    let state = ["--channel", id, "--content-state", #"{"goals":1.0}"#]
-                    let answer = try json(channel(gateway, ["send"] + words + state))
+                    let state = #"{"goals":\#(expected.count).0}"#
+                    let answer = try json(
+                        channel(gateway, ["send", "--channel", id, "--content-state", state] + words)
+                    )
+                    #expect(try shown(simulator) == state)
                     let codes = answer["warnings"]?.elements.compactMap { $0["code"]?.string }
                     #expect(codes == (life == 0 ? ["expiration_once"] : []))
                     expected.append(life == 0 ? 0...0 : before + (life ?? 0)...before + (life ?? 0) + 10)
@@ -110,11 +121,7 @@ extension EndToEndTests {
         func channelWithoutStorage() throws {
             try Self.run { gateway, simulator in
                 let id = try create(gateway, "none")
-                let token = TestPhone.token(bytes: 80)
-                try simulator.post(
-                    "/tokens",
-                    #"{"token":"\#(token)","environment":"sandbox","phone":"ann","activity":"match","channel":"\#(id)"}"#,
-                )
+                try follow(id, simulator)
                 let state = #"{"goals":1.0,"kickoffDate":1764500000}"#
                 let words = ["send", "--channel", id, "--content-state", state, "--ttl", "60", "--priority", "5"]
                 let answer = try json(channel(gateway, words))
@@ -136,8 +143,7 @@ extension EndToEndTests {
                 #expect(headers["apns-expiration"]?.string == "0" && headers["apns-priority"]?.string == "5")
                 #expect(push["payload"]?["aps"]?["content-state"]?.text == state)
                 #expect(push["phones"]?.elements.compactMap(\.string) == ["ann"])
-                let activity = try simulator.get("/phones/ann")["activities"]?.elements.first
-                #expect(activity?["contentState"]?.text == state)
+                #expect(try shown(simulator) == state)
                 try gateway.expectSQL(
                     "SELECT operation, event, expiration, priority, outcome, warnings FROM channel_requests LIMIT 1",
                     "send|update|0|5|accepted_by_apns|"
@@ -167,6 +173,7 @@ extension EndToEndTests {
         func size() throws {
             try Self.run { gateway, simulator in
                 let id = try create(gateway, "none")
+                try follow(id, simulator)
                 func send(_ count: Int) throws -> HTTPExchange.Answer {
                     let text = String(repeating: "x", count: count)
                     let body = #"{"businessId":1,"event":"update","contentState":{"a":"\#(text)"}}"#
@@ -183,6 +190,7 @@ extension EndToEndTests {
                 #expect(error["code"]?.string == "payload_too_large" && error["field"]?.string == "payload")
                 #expect(error["message"]?.string?.contains("5121 bytes, at most 5120") == true)
                 #expect(try simulator.pushes().map { $0["bytes"]?.integer } == [frame, 5120])
+                #expect(try shown(simulator)?.utf8.count == 5120 - Int(frame) + #"{"a":""}"#.utf8.count)
                 try gateway.expectSQL("SELECT count(*) FROM channel_requests WHERE operation = 'send'", "2")
             }
         }
@@ -254,6 +262,24 @@ extension EndToEndTests {
                 #expect(unnamed.errors.contains("contentState.home"), "\(unnamed.errors)")
                 #expect(try simulator.pushes().count == 3)
             }
+        }
+
+        /// Puts an activity that follows the channel on a phone's lock screen.
+        private func follow(_ channel: String, _ simulator: SimulatorUnderTest) throws {
+            try simulator.post(
+                "/tokens",
+                """
+                {"token":"\(TestPhone.token(bytes: 80))","environment":"sandbox","phone":"ann","activity":"match",\
+                "channel":"\(channel)"}
+                """,
+            )
+        }
+
+        /// The state that the phone shows, as it came, of which it has ignored no push.
+        private func shown(_ simulator: SimulatorUnderTest) throws -> String? {
+            let phone = LockScreen(phone: try simulator.get("/phones/ann"))
+            #expect(phone.ignored.isEmpty && phone.activities.count == 1)
+            return phone.states.first ?? nil
         }
 
         private func escaped(_ id: String) -> String {

@@ -18,7 +18,7 @@ extension EndToEndTests {
         ) throws {
             let gateway = try GatewayUnderTest()
             defer { gateway.end() }
-            try self.importing(state, types: types, into: gateway)
+            try gateway.importSchema(state, types: types)
             if !policy.isEmpty {
                 let app = ["app", "set", "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
                 let outcome = try gateway.livepush(app + policy)
@@ -26,33 +26,6 @@ extension EndToEndTests {
             }
             try gateway.serve()
             try test(gateway)
-        }
-
-        /// - Returns: what `livepush schema import` says.
-        @discardableResult
-        private func importing(
-            _ state: String,
-            types: String = "",
-            attributes: String = "let number: Int",
-            from appVersion: String? = nil,
-            into gateway: GatewayUnderTest,
-        ) throws -> String {
-            let source = """
-                import ActivityKit
-                struct RideAttributes: ActivityAttributes {
-                    struct ContentState: Codable, Hashable { \(state) }
-                    \(attributes)
-                }
-                \(types)
-                """
-            _ = try ChildProcess.run("tee", ["\(gateway.folder)/RideAttributes.swift"], input: source)
-            let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
-            let version = appVersion.map { ["--from-app-version", $0] } ?? []
-            let outcome = try gateway.livepush(
-                ["schema", "import", "\(gateway.folder)/RideAttributes.swift"] + app + version
-            )
-            try #require(outcome.status == 0, "\(outcome.errors)")
-            return outcome.output
         }
 
         private func register(
@@ -77,7 +50,7 @@ extension EndToEndTests {
             let gateway = try GatewayUnderTest()
             defer { gateway.end() }
             let app = ["--sdk-app-id", "\(GatewayUnderTest.sdkAppID)"]
-            try importing("var step: Int", into: gateway)
+            try gateway.importSchema("var step: Int")
             let other = """
                 import ActivityKit
                 struct OtherAttributes: ActivityAttributes {
@@ -203,13 +176,8 @@ extension EndToEndTests {
         func startAttributes() throws {
             let gateway = try GatewayUnderTest()
             defer { gateway.end() }
-            try self.importing("var step: Int", into: gateway)
-            try self.importing(
-                "var step: Int",
-                attributes: "let number: Int; let shop: String",
-                from: "2.0",
-                into: gateway,
-            )
+            try gateway.importSchema("var step: Int")
+            try gateway.importSchema("var step: Int", attributes: "let number: Int; let shop: String", from: "2.0")
             try gateway.succeed("app", "set", "--extensions", "on", "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)")
             try gateway.serve()
             for (phone, version) in [("phone-1", "1.4"), ("phone-2", "2.0")] {
@@ -303,8 +271,8 @@ extension EndToEndTests {
         func versions() throws {
             let gateway = try GatewayUnderTest()
             defer { gateway.end() }
-            try self.importing("var a: Int", into: gateway)
-            let told = try self.importing("var a: Int; var b: String", from: "2.0", into: gateway)
+            try gateway.importSchema("var a: Int")
+            let told = try gateway.importSchema("var a: Int; var b: String", from: "2.0")
             #expect(told.contains("breaks content-state.b: is new and required (String)"), "\(told)")
             try gateway.serve()
             try self.register(phone: "old", appVersion: "1.9", with: gateway)
@@ -354,7 +322,7 @@ extension EndToEndTests {
             try gateway.serve(["--heartbeat-interval", "0.2"])
             try gateway.register()
             try gateway.send { $0.contentState = #"{"a":"x"}"# }
-            try self.importing("var a: Int", into: gateway)
+            try gateway.importSchema("var a: Int")
             let isRefused = try eventually(within: 10) {
                 try gateway.post(TestMessage { $0.contentState = #"{"a":"y"}"# })["ErrorCode"]?.integer == 90043
             }

@@ -397,7 +397,7 @@ extension GatewayUnderTest {
 
 extension JSONValue {
     /// The value with its members in the order of their names and without white space.
-    fileprivate var canonical: String {
+    var canonical: String {
         switch kind {
         case .object:
             let members = members.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value.canonical)" }

@@ -147,7 +147,7 @@ extension EndToEndTests {
                 )
                 let loud = try gateway.peer.exactly(3)[2]
                 #expect(loud["apns-priority"] == "10")
-                #expect(loud.aps?["alert"]?.text == #"{"subtitle":"Soon","sound":"ding.aiff"}"#)
+                #expect(loud.aps?["alert"]?.text == #"{"subtitle":"Soon","body":"Soon","sound":"ding.aiff"}"#)
                 try bench.send("updateLiveActivity", Self.update("end", 3))
                 let end = try gateway.peer.exactly(4)[3]
                 #expect(end["apns-priority"] == "5")

@@ -710,40 +710,5 @@ extension EndToEndTests {
                 #expect(try gateway.peer.exactly(3)[2].contentState == #"{"step":1}"#)
             }
         }
-
-        // MARK: - The phone
-
-        @Test("C51: the phone of the simulator shows one card with the last state")
-        func simulatedPhone() throws {
-            let gateway = try GatewayUnderTest()
-            defer { gateway.end() }
-            try gateway.succeed("app", "set", "--extensions", "on", "--sdk-app-id", "\(GatewayUnderTest.sdkAppID)")
-            let simulator = try SimulatorUnderTest(folder: gateway.folder)
-            let flags = [
-                "--apns-sandbox", "https://localhost:\(simulator.sandboxPort)", "--apns-ca-file", simulator.authority,
-            ]
-            try gateway.serve(flags, trustsPeer: false)
-            let (phone, token) = try registerStart(gateway)
-            try simulator.post(
-                "/tokens",
-                #"{"token":"\#(token)","phone":"p","kind":"start","attributesType":"Order"}"#
-            )
-            try start(gateway)
-            for step in 1...3 {
-                try update(gateway, step)
-            }
-            try gateway.expectSQL("SELECT count(*) FROM delivery WHERE outcome = 'superseded'", "2")
-            try simulator.post(
-                "/tokens",
-                #"{"token":"\#(phone.activityToken)","phone":"p","activity":"order-7","attributesType":"Order"}"#
-            )
-            try gateway.register("alice", activity: "order-7", phone)
-            try gateway.expectSQL("SELECT count(*) FROM pending", "0")
-            let activities = try simulator.get("/phones/p")["activities"]?.elements ?? []
-            #expect(activities.count == 1)
-            #expect(activities.first?["contentState"]?.text == #"{"step":3}"#)
-            #expect(activities.first?["state"]?.string == "active")
-            #expect(activities.first?["ignored"]?.integer == 0)
-        }
     }
 }

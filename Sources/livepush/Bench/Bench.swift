@@ -72,7 +72,7 @@ struct Bench: Sendable {
         let gateway = try await startGateway(sink.port, environment)
         let warmUp = plan.messages(isWarmUp: true)
         progress("warming up with \(plan.warmUpPushes) pushes")
-        _ = try await drive(isWarmUp: true, warmUp.count, gateway.port)
+        _ = try await drive(isWarmUp: true, answerFile(isWarmUp: true, warmUp.count), gateway.port)
         var report = BenchReport(plan: plan)
         report.lanes = gateway.lanes
         (report.connections, report.inFlight, report.underWay) = (connections, inFlight, underWay)
@@ -90,9 +90,12 @@ struct Bench: Sendable {
             let pushesBefore = sink.counters.counter(BenchCounter.pushes)
             progress("measuring \(plan.pushes) pushes")
             let messages = plan.messages(isWarmUp: false)
-            let answers = try await drive(isWarmUp: false, messages.count, gateway.port)
+            let answers = try answerFile(isWarmUp: false, messages.count)
+            async let posted = postFanOut(gateway.process, gateway.port, answers)
+            report.driverCPUSeconds = try await drive(isWarmUp: false, answers, gateway.port)
+            report.fanOut = try await posted
             do {
-                try await settle(sink.counters, connection, pushes: plan.warmUpPushes + plan.pushes)
+                try await settle(sink.counters, connection, pushes: plan.warmUpPushes + plan.pushes + plan.fanOut)
             } catch let error as CommandFailure where !processes.isInterrupted {
                 progress(error.description)
             }
@@ -103,10 +106,11 @@ struct Bench: Sendable {
             report.gatewayPeakBytes = ProcessUsage.peakMemory(of: gateway.process)
             report.sinkPushes = sink.counters.counter(BenchCounter.pushes) - pushesBefore
             report.sinkDuplicates = sink.counters.counter(BenchCounter.duplicates)
-            report.acceptedRecipients = answers.counters.counter(BenchCounter.acceptedRecipients)
-            report.driverCPUSeconds = answers.cpuSeconds
-            report.seconds = seconds(from: answers.counters[0], to: newest(in: sink.counters))
-            addTimes(messages, answers.counters, sink.counters, to: &report)
+            report.acceptedRecipients = answers.counter(BenchCounter.acceptedRecipients)
+            report.seconds = seconds(from: answers[0], to: newest(in: sink.counters))
+            report.fanOutPushes = sink.counters.counter(BenchCounter.fanOutPushes)
+            report.fanOut?.end = newest(in: sink.counters, plan.fanOutSlots)
+            addTimes(messages, answers, sink.counters, to: &report)
             return report
         }
         return report
@@ -121,18 +125,19 @@ struct Bench: Sendable {
         let accounts = plan.shuffledAccounts()
         for message in messages {
             let (posted, answered) = (answers[2 * message.number], answers[2 * message.number + 1])
-            guard answered != 0 else { continue }
-            report.accept.append(Double(answered - posted) / 1_000_000)
+            guard answered != 0, let phase = report.phase(of: posted) else { continue }
+            report[keyPath: phase].accept.append(Double(answered - posted) / 1_000_000)
             for place in message.recipients {
                 guard let slot = plan.slot(round: message.round, account: Int(accounts[place])), pushes[slot] != 0
                 else { continue }
-                report.acceptToAPNs.append(Double(pushes[slot] - answered) / 1_000_000)
+                report[keyPath: phase].acceptToAPNs.append(Double(pushes[slot] - answered) / 1_000_000)
             }
         }
     }
 
-    private func newest(in pushes: SharedCounters) -> Int64 {
-        (0..<pushes.slotCount).reduce(0) { max($0, pushes[$1]) }
+    /// - Parameter slots: nil for those of the messages.
+    private func newest(in pushes: SharedCounters, _ slots: Range<Int>? = nil) -> Int64 {
+        (slots ?? 0..<plan.fanOutSlots.lowerBound).reduce(0) { max($0, pushes[$1]) }
     }
 
     private func seconds(from start: Int64, to end: Int64) -> Double? {
@@ -143,7 +148,7 @@ struct Bench: Sendable {
     private func settle(_ pushes: SharedCounters, _ connection: PostgresConnection, pushes expected: Int) async throws {
         var (count, since) = (Int64(-1), ContinuousClock.now)
         while true {
-            let now = pushes.counter(BenchCounter.pushes)
+            let now = pushes.counter(BenchCounter.pushes) + pushes.counter(BenchCounter.fanOutPushes)
             if now != count { (count, since) = (now, .now) }
             if now >= Int64(expected) {
                 let statement = PostgresStatement("SELECT NOT EXISTS (SELECT FROM pending)")
@@ -181,7 +186,7 @@ struct Bench: Sendable {
         }
     }
 
-    private func livepush(_ words: String...) throws(CommandFailure) -> [String] {
+    func livepush(_ words: String...) throws(CommandFailure) -> [String] {
         var path = [CChar](repeating: 0, count: 4097)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
         guard count > 0 else { throw CommandFailure("cannot find this executable") }
@@ -279,26 +284,31 @@ struct Bench: Sendable {
         for command in commands {
             try await processes.run(command, environment: environment, output: folder.path + "/setup.log")
         }
+        if plan.fanOut > 0 {
+            try await setUpFanOut(app, environment)
+        }
         if let schemas = plan.schemaSQL {
             try await PostgresConnection.run(script: schemas, url: database.url)
         }
-        progress("registering \(plan.registrations) activities")
+        progress("registering \(plan.registrations + plan.fanOut) activities")
         try await PostgresConnection.run(script: plan.registrationSQL, url: database.url)
         try await PostgresConnection.run(script: "VACUUM (ANALYZE) live_activity", url: database.url)
         try await PostgresConnection.run(script: "CHECKPOINT", url: database.url)
     }
 
-    private func drive(
-        isWarmUp: Bool,
-        _ messages: Int,
-        _ port: UInt16,
-    ) async throws -> (counters: SharedCounters, cpuSeconds: Double) {
-        let path = folder.answers(isWarmUp: isWarmUp)
-        let counters = try SharedCounters(path, slots: 2 * messages, isNew: true)
+    private func answerFile(isWarmUp: Bool, _ messages: Int) throws(CommandFailure) -> SharedCounters {
+        try SharedCounters(folder.answers(isWarmUp: isWarmUp), slots: 2 * messages, isNew: true)
+    }
+
+    /// Posts the messages.
+    ///
+    /// - Returns: the CPU seconds of the driver.
+    private func drive(isWarmUp: Bool, _ answers: SharedCounters, _ port: UInt16) async throws -> Double {
         let output = folder.path + "/driver.log"
         let words = try livepush("bench", "driver", "--port=\(port)")
         var limits = ["--connections=\(connections)", "--in-flight=\(inFlight)", "--under-way=\(underWay)"]
         if isWarmUp { limits.append("--warm-up") }
+        if let rate = plan.rate, !isWarmUp { limits.append("--rate=\(rate)") }
         let process = try processes.start(words + BenchOption.words(plan, folder) + limits, output: output)
         var usage = ProcessUsage(of: process)
         var isDone = false
@@ -313,13 +323,13 @@ struct Bench: Sendable {
             guard !processes.isInterrupted else { throw CommandFailure("interrupted") }
             try? await Task.sleep(for: .milliseconds(isDone ? 0 : 10))
         }
-        if counters.counter(BenchCounter.refusedMessages) > 0 {
+        if answers.counter(BenchCounter.refusedMessages) > 0 {
             progress(BenchProcesses.tail(output))
         }
-        return (counters, usage.cpuSeconds)
+        return usage.cpuSeconds
     }
 
-    private func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
+    func write(_ bytes: [UInt8], to path: String) throws(CommandFailure) {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         defer { close(file) }
         guard file >= 0, Glibc.write(file, bytes, bytes.count) == bytes.count else {
@@ -327,7 +337,7 @@ struct Bench: Sendable {
         }
     }
 
-    private func progress(_ text: String) {
+    func progress(_ text: String) {
         StandardOutput.write(error: "bench: \(text)\n")
     }
 }

@@ -14,10 +14,11 @@ enum BenchOption {
     static let pushes = CommandOption(name: "pushes", kind: .value("N"), help: "pushes to measure")
     static let batch = CommandOption(name: "batch", kind: .value("N"), help: "recipients of each message")
     static let seed = CommandOption(name: "seed", kind: .value("N"), help: "of the random order")
+    static let fanOut = CommandOption(name: "fan-out", kind: .value("N"), help: "phones that one update goes to")
     static let folder = CommandOption(name: "folder", kind: .value("PATH"), help: "the bench's temporary folder")
     static let port = CommandOption(name: "port", kind: .value("N"), help: "where the peer listens")
 
-    static let plan = [registrations, pushes, batch, seed, folder]
+    static let plan = [registrations, pushes, batch, seed, fanOut, folder]
 
     static func plan(_ arguments: CommandArguments) throws -> BenchPlan {
         BenchPlan(
@@ -25,13 +26,14 @@ enum BenchOption {
             pushes: Int(try arguments.requiredInteger("pushes")),
             batch: Int(try arguments.requiredInteger("batch")),
             seed: UInt64(bitPattern: try arguments.integer("seed", in: Int64.min...Int64.max) ?? 0),
+            fanOut: Int(try arguments.integer("fan-out", in: 0...10_000_000) ?? 0),
         )
     }
 
     static func words(_ plan: BenchPlan, _ folder: BenchFolder) -> [String] {
         [
             "--registrations=\(plan.registrations)", "--pushes=\(plan.pushes)", "--batch=\(plan.batch)",
-            "--seed=\(Int64(bitPattern: plan.seed))", "--folder=\(folder.path)",
+            "--seed=\(Int64(bitPattern: plan.seed))", "--fan-out=\(plan.fanOut)", "--folder=\(folder.path)",
         ]
     }
 }
@@ -61,11 +63,12 @@ enum BenchSinkCommand: Command {
         let pushes = try SharedCounters(folder.pushes, slots: plan.slots)
         let sink = try PushSink(authorityFile: folder.authority) { push in
             guard let round = round(of: push.payload), let account = account(of: push.token),
-                let slot = plan.slot(round: round, account: account)
+                let slot = plan.slot(round: round, account: account) ?? plan.fanOutSlot(account: account)
             else { return pushes.addToCounter(BenchCounter.strays) }
             if pushes[slot] == 0 {
                 pushes[slot] = MonotonicTime.now.nanoseconds
-                pushes.addToCounter(BenchCounter.pushes)
+                let isOfFanOut = slot >= plan.fanOutSlots.lowerBound
+                pushes.addToCounter(isOfFanOut ? BenchCounter.fanOutPushes : BenchCounter.pushes)
             } else {
                 pushes.addToCounter(BenchCounter.duplicates)
             }
@@ -97,11 +100,17 @@ enum BenchDriverCommand: Command {
             CommandOption(name: "connections", kind: .value("N"), help: "connections to the gateway"),
             CommandOption(name: "in-flight", kind: .value("N"), help: "requests under way on each"),
             CommandOption(name: "under-way", kind: .value("N"), help: "pushes under way in all"),
+            CommandOption(
+                name: "rate",
+                kind: .value("N"),
+                help: "messages a second; as many as are answered if absent"
+            ),
             CommandOption(name: "warm-up", kind: .flag, help: "post the messages of the warm-up"),
         ]
 
     static func run(_ arguments: CommandArguments) async throws {
-        let plan = try BenchOption.plan(arguments)
+        var plan = try BenchOption.plan(arguments)
+        plan.rate = try arguments.integer("rate", in: 1...1_000_000).map { Int($0) }
         let folder = BenchFolder(path: try arguments.required("folder"))
         let isWarmUp = arguments.isSet("warm-up")
         let answers = try SharedCounters(

@@ -18,6 +18,7 @@ final class BenchDriver {
     private var posted: Int64 = 0
     private var connections: [DriverConnection] = []
     private var next = 0
+    private var start = MonotonicTime.now
     private var answered = 0
     /// When each account's last message was posted, in nanoseconds.
     private var postedAt: [Int64]
@@ -65,6 +66,7 @@ final class BenchDriver {
 
     /// Posts everything and returns when all is answered.
     func run() throws(CommandFailure) {
+        start = .now
         var polled = connections.map { pollfd(fd: $0.descriptor, events: 0, revents: 0) }
         while answered < messages.count {
             let mayPost = post()
@@ -89,13 +91,15 @@ final class BenchDriver {
             while connection.messages.count < inFlight, next < messages.count {
                 let message = messages[next]
                 let now = MonotonicTime.now
-                guard isDue(message, at: now) else { return false }
+                // What has to wait for a free connection counts from when it was due.
+                let due = plan.rate.map { start + .seconds(1) * next / $0 }
+                guard due ?? now <= now, isDue(message, at: now) else { return false }
                 posted += Int64(message.recipients.count)
                 for place in message.recipients {
                     postedAt[Int(accounts[place])] = now.nanoseconds
                 }
                 write(message)
-                answers[2 * message.number] = now.nanoseconds
+                answers[2 * message.number] = (due ?? now).nanoseconds
                 connection.post(request, message.number)
                 next += 1
             }

@@ -18,6 +18,11 @@ struct BenchPlan: Sendable {
     static let bundleID = "com.example.bench"
     /// The LaId of every activity.
     static let laID = "order"
+    /// The LaId of the activity that a fan-out is about.
+    static let fanOutLaID = "match"
+    /// The application code and the API token by which a fan-out is posted.
+    static let applicationCode = "BENCH-00001"
+    static let apiToken = "livepush-bench-api-token"
     /// The account that posts.
     static let administrator = "administrator"
 
@@ -31,12 +36,24 @@ struct BenchPlan: Sendable {
     /// Versions of a schema that the app has. The newest fits the states; the others do not, so that the gateway looks up
     /// which one the recipients' phones have.
     var schemas = 0
+    /// Phones that one update goes to while the messages are posted; 0: there is no such update.
+    var fanOut = 0
+    /// Messages a second; nil: as many as are answered.
+    var rate: Int?
+
+    /// When the update to many is posted: the messages before are those that nothing else disturbs.
+    var recipientsBeforeFanOut: Int { pushes / 4 }
 
     /// Pushes before the measurement begins: connections, prepared statements and caches are there then.
     var warmUpPushes: Int { min(registrations, max(2000, min(4 * batch, pushes))) }
 
-    /// The times of answers that the sink keeps: one for each account and round.
-    var slots: Int { (1 + rounds) * registrations }
+    /// The times of answers that the sink keeps: one for each account and round, and one for each phone of the fan-out.
+    var slots: Int { fanOutSlots.upperBound }
+
+    var fanOutSlots: Range<Int> {
+        let first = (1 + rounds) * registrations
+        return first..<first + fanOut
+    }
 
     private var rounds: Int { (pushes + registrations - 1) / registrations }
 
@@ -67,18 +84,25 @@ struct BenchPlan: Sendable {
         return round * registrations + account
     }
 
-    /// SQL that registers the activity of every account. The token begins with the account's number, by which the sink
+    /// Where the sink notes the answer to a push of the fan-out, whose phones are numbered behind the accounts.
+    func fanOutSlot(account: Int) -> Int? {
+        guard registrations..<registrations + fanOut ~= account else { return nil }
+        return fanOutSlots.lowerBound + account - registrations
+    }
+
+    /// SQL that registers the activity of every account, and those of the fan-out. The token begins with the account's number, by which the sink
     /// knows it; 80 bytes, as ActivityKit's are.
     var registrationSQL: String {
         """
         SET session_replication_role = replica;
         INSERT INTO live_activity
             (sdk_app_id, account, la_id, installation, token, business_id, environment, started_at, registered_at)
-        SELECT \(BenchPlan.sdkAppID), 'account-' || lpad(number::text, 9, '0'), '\(BenchPlan.laID)',
+        SELECT \(BenchPlan.sdkAppID), 'account-' || lpad(number::text, 9, '0'),
+            CASE WHEN number < \(registrations) THEN '\(BenchPlan.laID)' ELSE '\(BenchPlan.fanOutLaID)' END,
             md5(number::text)::uuid::text,
             int8send(number) || sha256(int8send(number)) || sha256(int8send(-number)) || int8send(number),
             1, 'sandbox', now(), now()
-        FROM generate_series(0::bigint, \(registrations - 1)) AS number;
+        FROM generate_series(0::bigint, \(registrations + fanOut - 1)) AS number;
         RESET session_replication_role;
         """
     }
@@ -126,6 +150,17 @@ struct BenchPlan: Sendable {
         bytes.append(contentsOf: #","step":"#.utf8)
         bytes.append(contentsOf: String(message.number).utf8)
         bytes.append(contentsOf: Array(remainingState.utf8))
+    }
+
+    /// The request that starts the fan-out, in Pushwoosh's form.
+    static var fanOutRequest: [UInt8] {
+        var body = Array(
+            (#"{"request":{"application":"\#(applicationCode)","auth":"\#(apiToken)","notifications":[{"#
+                + #""live_activity_id":"\#(fanOutLaID)","live_activity":{"event":"update","content-state":"#).utf8
+        )
+        appendState(of: Message(number: 0, round: 0, recipients: 0..<0), to: &body)
+        body.append(contentsOf: "}}]}}".utf8)
+        return body
     }
 
     /// What the sink looks for in a payload.

@@ -19,18 +19,37 @@ struct BenchReport: Sendable {
     var gatewayPeakBytes: Int64?
     var gatewayWriteCalls: Int64 = 0
     var walBytes: Int64?
-    /// Milliseconds, of each message.
-    var accept: [Double] = []
-    /// Milliseconds, of each push.
-    var acceptToAPNs: [Double] = []
+    var latencies = Latencies()
+    var fanOut: BenchFanOut?
+    var fanOutPushes: Int64 = 0
+    /// Of the messages that were posted while the fan-out was under way.
+    var fanOutLatencies = Latencies()
     var postgresVersion: String?
+
+    /// Milliseconds.
+    struct Latencies: Sendable {
+        /// Of each message.
+        var accept: [Double] = []
+        /// Of each push.
+        var acceptToAPNs: [Double] = []
+    }
+
+    /// Where the latencies of a message belong; nil: it was posted after the fan-out.
+    func phase(of posted: Int64) -> WritableKeyPath<BenchReport, Latencies>? {
+        guard let fanOut, posted >= fanOut.start else { return \.latencies }
+        return posted <= fanOut.end ? \.fanOutLatencies : nil
+    }
 
     /// Why the bench failed; nil if all that was accepted was pushed once and written down.
     var failure: String? {
-        let counts = [acceptedRecipients, plan.isAPNsOnly ? acceptedRecipients : deliveryRows, sinkPushes]
-        guard counts.allSatisfy({ $0 == Int64(plan.pushes) }), sinkDuplicates == 0 else {
-            return "accepted recipients \(text(acceptedRecipients)), delivery rows \(text(deliveryRows)), pushes at "
-                + "the sink \(sinkPushes), \(sinkDuplicates) of them again; each count should be \(plan.pushes), none again"
+        let rows = plan.isAPNsOnly ? acceptedRecipients : deliveryRows.map { $0 - Int64(plan.fanOut) }
+        guard [acceptedRecipients, rows, sinkPushes].allSatisfy({ $0 == Int64(plan.pushes) }),
+            fanOutPushes == Int64(plan.fanOut), sinkDuplicates == 0
+        else {
+            return
+                "accepted recipients \(text(acceptedRecipients)), delivery rows \(text(deliveryRows)), pushes at the "
+                + "sink \(sinkPushes), of the fan-out \(fanOutPushes), \(sinkDuplicates) of them again; should be "
+                + "\(plan.pushes), \(plan.pushes + plan.fanOut), \(plan.pushes), \(plan.fanOut), none again"
         }
         return nil
     }
@@ -50,12 +69,20 @@ struct BenchReport: Sendable {
         number("sink_cpu_s_per_100k", per100000(sinkCPUSeconds), &writer)
         number("driver_cpu_s_per_100k", driverCPUSeconds.map(per100000), &writer)
         number("gateway_rss_mb", gatewayPeakBytes.map { Double($0) / 1_000_000 }, &writer)
-        number("socket_writes_per_push", Double(gatewayWriteCalls) / Double(plan.pushes), &writer)
-        number("accept_ms_p50", percentile(50, of: accept), &writer)
-        number("accept_ms_p99", percentile(99, of: accept), &writer)
-        number("accept_to_apns_ms_p50", percentile(50, of: acceptToAPNs), &writer)
-        number("accept_to_apns_ms_p99", percentile(99, of: acceptToAPNs), &writer)
-        number("wal_bytes_per_push", walBytes.map { Double($0) / Double(plan.pushes) }, &writer)
+        number("socket_writes_per_push", Double(gatewayWriteCalls) / Double(plan.pushes + plan.fanOut), &writer)
+        percentiles("", of: latencies, &writer)
+        percentiles("fan_out_", of: fanOutLatencies, &writer)
+        number("fan_out_pushes_per_second", fanOut?.seconds.map { Double(fanOutPushes) / $0 }, &writer)
+        number(
+            "fan_out_rss_growth_mb",
+            fanOut.map { Double((gatewayPeakBytes ?? 0) - $0.peakBytes) / 1_000_000 },
+            &writer
+        )
+        number("wal_bytes_per_push", walBytes.map { Double($0) / Double(plan.pushes + plan.fanOut) }, &writer)
+        count("fan_out", fanOut.map { _ in Int64(plan.fanOut) }, &writer)
+        count("fan_out_messages", fanOut.map { _ in Int64(fanOutLatencies.accept.count) }, &writer)
+        count("rate", plan.rate.map { Int64($0) }, &writer)
+        count("schemas", plan.isAPNsOnly ? nil : Int64(plan.schemas), &writer)
         count("batch", plan.isAPNsOnly ? nil : Int64(plan.batch), &writer)
         count("registrations", plan.isAPNsOnly ? nil : Int64(plan.registrations), &writer)
         count("lanes", lanes.map { Int64($0) }, &writer)
@@ -82,7 +109,16 @@ struct BenchReport: Sendable {
     }
 
     private func per100000(_ seconds: Double) -> Double {
-        seconds * 100_000 / Double(plan.pushes)
+        seconds * 100_000 / Double(plan.pushes + plan.fanOut)
+    }
+
+    private func percentiles(_ prefix: String, of latencies: Latencies, _ writer: inout JSONWriter) {
+        for percent in [50, 99] {
+            number("\(prefix)accept_ms_p\(percent)", percentile(percent, of: latencies.accept), &writer)
+        }
+        for percent in [50, 99] {
+            number("\(prefix)accept_to_apns_ms_p\(percent)", percentile(percent, of: latencies.acceptToAPNs), &writer)
+        }
     }
 
     private func percentile(_ percent: Int, of values: [Double]) -> Double? {

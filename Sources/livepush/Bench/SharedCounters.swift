@@ -57,6 +57,8 @@ enum BenchCounter {
     static let pushes = 0
     static let duplicates = 1
     static let strays = 2
+    /// The sink's file: pushes of the fan-out, each counted once.
+    static let fanOutPushes = 3
     /// The driver's file: recipients in answers that said OK, messages refused.
     static let acceptedRecipients = 0
     static let refusedMessages = 1

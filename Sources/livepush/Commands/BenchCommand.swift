@@ -17,6 +17,9 @@ enum BenchCommand: Command {
         accept_ms_*              from posting a message to its answer, at the driver
         accept_to_apns_ms_*      from that answer to the moment at which the sink answers the push
         wal_bytes_per_push       PostgreSQL's log
+        fan_out_*                with --fan-out: the rate of the update to many; the same latencies of the messages that
+                                 were posted while it was under way (fan_out_messages), where accept_* are then those of
+                                 the messages before it; and by how much its peak of memory is above the one before
 
         Use a release build. The processes share the machine's cores, so CPU seconds say more than pushes a second.
         """
@@ -48,6 +51,18 @@ enum BenchCommand: Command {
                 + "looked up as well; 0 if absent",
         ),
         CommandOption(
+            name: "fan-out",
+            kind: .value("N"),
+            help:
+                "once a quarter of the messages is answered, one update goes to N further phones, on which an activity "
+                + "runs; 0 if absent",
+        ),
+        CommandOption(
+            name: "rate",
+            kind: .value("N"),
+            help: "messages a second; as many as are answered if absent, but 200 with --fan-out",
+        ),
+        CommandOption(
             name: "apns-only",
             kind: .flag,
             help: "the APNs client alone, in a process of its own; what it does not have is null",
@@ -68,6 +83,8 @@ enum BenchCommand: Command {
         let connections = Int(try arguments.integer("connections", in: 1...4096) ?? (batch == 1 ? 256 : 8))
         let inFlight = Int(try arguments.integer("in-flight", in: 1...100) ?? 2)
         let schemas = Int(try arguments.integer("schemas", in: 0...100) ?? 0)
+        let fanOut = Int(try arguments.integer("fan-out", in: 0...10_000_000) ?? 0)
+        let rate = try arguments.integer("rate", in: 1...1_000_000).map { Int($0) } ?? (fanOut > 0 ? 200 : nil)
         let underWay = Int(try arguments.integer("under-way", in: 1...10_000_000) ?? 4000)
         var template = Array("\(ProcessEnvironment.all["TMPDIR"] ?? "/tmp")/livepush-bench-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw CommandFailure("cannot make a temporary folder") }
@@ -92,6 +109,8 @@ enum BenchCommand: Command {
                 seed: UInt64.random(in: 0...UInt64.max),
                 isAPNsOnly: isAPNsOnly,
                 schemas: schemas,
+                fanOut: isAPNsOnly ? 0 : fanOut,
+                rate: isAPNsOnly ? nil : rate,
             ),
             lanes: lanes,
             connections: connections,
