@@ -29,22 +29,27 @@ extension ClientAnswer {
                 writer.member("wasRegistered", wasRegistered)
             case .sent(let message):
                 writer.member("outcome", "accepted_by_apns")
-                writer.member("timestamp", message.timestamp)
-                writer.member("priority", message.priority)
-                writer.member("expiration", message.expiration)
-                writer.member("payloadBytes", message.payloadBytes)
-                writer.key("warnings")
-                writer.beginArray()
-                for warning in message.warnings {
-                    writer.warning(warning)
-                }
-                writer.endArray()
+                writer.members(of: message)
             }
         }
     }
 }
 
 extension JSONWriter {
+    /// What was decided about a push.
+    mutating func members(of message: SentChannelMessage) {
+        member("timestamp", message.timestamp)
+        member("priority", message.priority)
+        member("expiration", message.expiration)
+        member("payloadBytes", message.payloadBytes)
+        key("warnings")
+        beginArray()
+        for warning in message.warnings {
+            self.warning(warning)
+        }
+        endArray()
+    }
+
     fileprivate mutating func warning(_ finding: PayloadFinding) {
         beginObject()
         member("field", finding.clientField)

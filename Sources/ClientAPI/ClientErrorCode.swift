@@ -4,6 +4,8 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     case malformedJSON = "malformed_json"
     /// 400: the path or the query is not percent-encoded UTF-8, or holds U+0000.
     case malformedURL = "malformed_url"
+    /// 400: `explain` is in the query of a request that sends nothing.
+    case explainNotSupported = "explain_not_supported"
     /// 401: there is no `Authorization: Bearer <UserSig>`.
     case unauthorized
     /// 401: the UserSig cannot be decoded.
@@ -56,7 +58,7 @@ public enum ClientErrorCode: String, Sendable, CaseIterable {
     /// The HTTP status that goes with it.
     public var status: Int {
         switch self {
-        case .malformedJSON, .malformedURL: 400
+        case .malformedJSON, .malformedURL, .explainNotSupported: 400
         case .unauthorized, .userSigMalformed, .userSigExpired, .userSigWrongSignature, .unknownApp: 401
         case .forbidden: 403
         case .notFound, .unknownMessage, .unknownInstallation, .unknownChannel: 404

@@ -19,6 +19,8 @@ public protocol MessageRevoker: AnyObject {
 public enum Revocation: Sendable, Equatable {
     /// It is done; the replacement goes out.
     case revoked
+    /// It would be done, and was only explained.
+    case explained
     /// There is no such message.
     case unknown
     /// It was taken back before.

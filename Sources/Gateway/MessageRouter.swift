@@ -299,13 +299,6 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
 
     // MARK: - MessageRevoker
 
-    /// How long after its acceptance a message can be taken back: Tencent's limit.
-    private static let revocableFor = Duration.seconds(86_400)
-    /// How soon an app may take back another one: Tencent's limit.
-    private static let revocationInterval = Duration.seconds(1)
-    /// Most recipients of one replacement.
-    private static let replacementSize = 500
-
     /// How often it is tried again to take back a message to an audience that goes on meanwhile.
     private static let revocationAttempts = 20
 
@@ -339,24 +332,9 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             }
             return isCancelled ? .revoked : .unknown
         }
-        if found.isRevoked { return .revokedBefore }
-        if now() - found.receipt.acceptedAt > MessageRouter.revocableFor { return .tooOld }
-        guard var order = replacement else { return .withoutReplacement }
-        if let last = found.sinceLast, last < MessageRouter.revocationInterval { return .tooSoon }
-        order.replaced = ReplacedMessage(
-            messageID: found.receipt.id,
-            acceptedAt: found.receipt.acceptedAt,
-            laID: found.laID,
-        )
-        var replacements: [DeliveryStore.NewMessage] = []
-        if order.suppression == nil {
-            var rest = found.recipients[...]
-            while !rest.isEmpty {
-                order.recipients = Array(rest.prefix(MessageRouter.replacementSize))
-                rest = rest.dropFirst(MessageRouter.replacementSize)
-                let planned = PlannedOrder(order: order, digest: nil, sendAt: nil)
-                replacements.append(DeliveryStore.NewMessage(planned))
-            }
+        if let refusal = found.refusal(replacing: replacement, at: now()) { return refusal }
+        let replacements = found.replacements(by: replacement).map { order in
+            DeliveryStore.NewMessage(PlannedOrder(order: order, digest: nil, sendAt: nil))
         }
         do throws(PostgresError) {
             try await callers.revoke(found, of: sdkAppID, by: sender, replacements: replacements)

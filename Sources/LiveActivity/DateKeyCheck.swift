@@ -4,7 +4,8 @@ public import VerbatimJSON
 /// its members tells that they are dates.
 ///
 /// ActivityKit decodes with JSONDecoder's defaults: a `Date` is a number of seconds since 2001. Unix seconds show a date 31
-/// years ahead, and text fails to decode. Whether the app has a `Date` there is not known, so these are warnings only.
+/// years ahead, and text fails to decode. Whether the app has a `Date` there is not known, so these are warnings only. Text
+/// that is no date, such as `"yesterday"` or `"14:30"`, is let alone: a member that holds it is a `String` meant for reading.
 public enum DateKeyCheck {
     /// As many as are reported of one value.
     public static let limit = 16
@@ -53,13 +54,14 @@ public enum DateKeyCheck {
     private static let words: Set<String> = [
         "date", "dates", "time", "times", "timestamp", "timestamps", "deadline", "eta", "expiry", "expiration",
         "expires",
-        "until", "since", "when",
+        "until", "since", "when", "ts", "epoch", "unix",
     ]
 
     private static let lastWords: Set<String> = [
         "at", "on", "by", "start", "starts", "started", "begin", "begins", "end", "ends", "ended", "finish", "finished",
         "due",
         "arrival", "departure", "created", "updated", "modified", "scheduled", "delivered", "refreshed", "day",
+        "completed", "expired", "kickoff", "boarding", "takeoff", "landing",
     ]
 
     /// `estimatedDeliveryTime` and `estimated_delivery_time` in words, in lower case.

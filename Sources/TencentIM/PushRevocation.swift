@@ -59,7 +59,7 @@ struct PushRevocation {
             )
         }
         switch revocation {
-        case .revoked: break
+        case .revoked, .explained: break
         case .unknown: throw TencentError(.unknownTask, path: "TaskId", "there is no such push")
         case .revokedBefore: throw TencentError(.taskRevoked, path: "TaskId", "it was revoked before")
         case .tooOld: throw TencentError(.taskTooOld, path: "TaskId", "a push can be revoked for 24 hours")
@@ -68,7 +68,8 @@ struct PushRevocation {
             throw TencentError(.revokedTooOften, "one push can be revoked in a second", retryAfter: 1)
         }
         return Answer.make(.ok) { writer in
-            writer.member("TaskId", prepared.order.messageKey)
+            // Empty where the message was only explained.
+            writer.member("TaskId", revocation == .explained ? "" : prepared.order.messageKey)
             Answer.write(prepared.warnings, to: &writer)
         }
     }

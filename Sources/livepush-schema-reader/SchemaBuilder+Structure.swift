@@ -71,7 +71,9 @@ extension SchemaBuilder {
         guard !modifiers.contains("static"), !modifiers.contains("class") else { return }
         let bindings = Array(variable.bindings)
         guard !bindings.allSatisfy(\.isComputed) else { return }
-        for modifier in ["lazy", "weak", "unowned"] where modifiers.contains(modifier) {
+        // Swift leaves what is computed later out of decoding.
+        guard !modifiers.contains("lazy") else { return }
+        for modifier in ["weak", "unowned"] where modifiers.contains(modifier) {
             self.problems.error("a \(modifier) property cannot be read", at: variable, in: type.file)
             return
         }
@@ -140,6 +142,18 @@ extension SchemaBuilder {
         if let prefix = value.as(PrefixOperatorExprSyntax.self), prefix.operator.text == "-" {
             return self.type(ofDefault: prefix.expression, in: type)
         }
+        if let sequence = value.as(SequenceExprSyntax.self) { return self.type(ofArithmetic: sequence, in: type) }
+        if let tuple = value.as(TupleExprSyntax.self), tuple.elements.count == 1, let only = tuple.elements.first {
+            return self.type(ofDefault: only.expression, in: type)
+        }
+        if let dictionary = value.as(DictionaryExprSyntax.self), case .elements(let elements) = dictionary.content {
+            let keys = elements.map { self.type(ofDefault: $0.key, in: type) }
+            let values = elements.map { self.type(ofDefault: $0.value, in: type) }
+            guard let first = keys.first, let key = first, let other = values.first, let value = other,
+                keys.allSatisfy({ $0 == key }), values.allSatisfy({ $0 == value })
+            else { return nil }
+            return .dictionary(key: key, value: value)
+        }
         if let array = value.as(ArrayExprSyntax.self) {
             let elements = array.elements.map { self.type(ofDefault: $0.expression, in: type) }
             guard let first = elements.first, let element = first, elements.allSatisfy({ $0 == element }) else {
@@ -171,6 +185,25 @@ extension SchemaBuilder {
         return nil
     }
 
+    /// `60 * 5`: a Double if a part of it is one, else an Int.
+    private func type(ofArithmetic sequence: SequenceExprSyntax, in type: TypeDeclaration) -> ContentType? {
+        var isDouble = false
+        for (index, element) in sequence.elements.enumerated() {
+            guard index.isMultiple(of: 2) else {
+                guard let sign = element.as(BinaryOperatorExprSyntax.self)?.operator.text,
+                    ["+", "-", "*", "/"].contains(sign)
+                else { return nil }
+                continue
+            }
+            switch self.type(ofDefault: element, in: type) {
+            case .scalar(.int): continue
+            case .scalar(.double): isDouble = true
+            default: return nil
+            }
+        }
+        return .scalar(isDouble ? .double : .int)
+    }
+
     /// `Name` or `Name<...>` as an expression, if it is the name of a type.
     private func type(named expression: ExprSyntax, in type: TypeDeclaration) -> ContentType? {
         let name = expression.trimmedDescription
@@ -188,6 +221,30 @@ extension SchemaBuilder {
             declared.caseElements.contains(where: { $0.name.plainName == name })
         else { return nil }
         return self.type(named: base, in: type)
+    }
+
+    // MARK: - Identities
+
+    /// `Track.ID`, which Swift infers of an Identifiable type from its property `id`; nil if the name is no such thing.
+    func identity(named name: String, from scope: TypeDeclaration?, depth: Int) -> ContentType? {
+        guard name.hasSuffix(".ID"),
+            let named = self.table.declaration(named: String(name.dropLast(".ID".count)), from: scope),
+            let type = self.table.resolvingAliases(named), !type.isGeneric,
+            self.table.conformances(of: type).contains("Identifiable")
+        else { return nil }
+        let members = type.members.map { ($0, type.file) } + type.extensionMembers.map { ($0.declaration, $0.file) }
+        for (member, file) in members {
+            guard let variable = member.as(VariableDeclSyntax.self), variable.bindings.count == 1,
+                let binding = variable.bindings.first,
+                binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.plainName == "id",
+                !variable.modifiers.contains(where: { ["static", "class"].contains($0.name.text) })
+            else { continue }
+            if let annotation = binding.typeAnnotation {
+                return self.type(annotation.type, from: type, in: file, depth: depth + 1)
+            }
+            return binding.initializer.flatMap { self.type(ofDefault: $0.value, in: type) }
+        }
+        return nil
     }
 
     // MARK: - Coding keys

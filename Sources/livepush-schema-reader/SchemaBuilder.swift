@@ -116,10 +116,16 @@ final class SchemaBuilder {
             return self.type(target, from: declared.parent, in: declared.file, depth: depth + 1)
         }
         if let scalar = ContentScalar(swiftName: name) { return .scalar(scalar) }
-        if self.isUnread(name) || Self.knownTypes[name] != nil {
-            self.types[name] = self.isUnread(name) ? .anything : Self.knownTypes[name]
+        if self.isUnread(name) {
+            self.types[name] = .anything
             return .named(name)
         }
+        let plainName = name.hasPrefix("Foundation.") ? String(name.dropFirst("Foundation.".count)) : name
+        if let known = Self.knownTypes[plainName] {
+            self.types[plainName] = known
+            return .named(plainName)
+        }
+        if let identity = self.identity(named: name, from: scope, depth: depth) { return identity }
         let hint = self.table.undecided.first.map { undecided in
             " (what stands under #if \(undecided.condition.trimmedDescription) was not read; --define tells which flags are set)"
         }
@@ -200,8 +206,11 @@ final class SchemaBuilder {
     /// Protocols that make a type one of attributes. Pushwoosh's SDK has one of its own above Apple's.
     static let attributesProtocols: Set<String> = ["ActivityAttributes", "PushwooshLiveActivityAttributes"]
 
-    /// What Pushwoosh's SDK declares for members of such a type.
+    /// What Foundation declares, and Pushwoosh's SDK for members of such a type.
     private static let knownTypes: [String: TypeDefinition] = [
+        "DateInterval": .structure([
+            ContentField(key: "start", type: .scalar(.date)), ContentField(key: "duration", type: .scalar(.double)),
+        ]),
         "PushwooshLiveActivityAttributeData": .structure([ContentField(key: "activityId", type: .scalar(.string))]),
         "PushwooshLiveActivityContentStateData": .anything,
     ]
@@ -218,9 +227,10 @@ final class SchemaBuilder {
         usedAt node: some SyntaxProtocol,
         in file: SourceFile,
     ) -> TypeDefinition? {
-        if case .reference(let word) = type.kind {
+        if case .reference(let word) = type.kind, word != "class" || !self.hasNoSuperclass(type) {
+            let reason = word == "class" ? "may inherit from another class" : "is an \(word)"
             self.problems.error(
-                "\(type.name) is a \(word); only structs and enums can be read",
+                "\(type.name) \(reason), and how it is decoded cannot be read",
                 at: type.node,
                 in: type.file
             )
@@ -261,7 +271,14 @@ final class SchemaBuilder {
         }
         self.checkCodable(type)
         self.refuseCustomDecoding(of: type)
-        return if case .structure = type.kind { self.structure(type) } else { self.enumeration(type) }
+        return if case .enumeration = type.kind { self.enumeration(type) } else { self.structure(type) }
+    }
+
+    /// Whether all that stands behind the colon of a class is known to be a protocol: then it is decoded as a struct is.
+    private func hasNoSuperclass(_ type: TypeDeclaration) -> Bool {
+        let protocols = Self.plainProtocols.union(["Codable", "Decodable", "AnyObject", "ObservableObject"])
+            .union(Self.attributesProtocols).union(self.table.protocols(of: type).map(\.name))
+        return self.table.conformances(of: type).isSubset(of: protocols)
     }
 
     /// Protocols of Apple's that do not make a type Codable.

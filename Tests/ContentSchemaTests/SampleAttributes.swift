@@ -340,3 +340,41 @@ extension RectangleAttributes: ActivityAttributes {
         var date: Foundation.Date
     }
 }
+
+/// What apps have besides: a class that only holds values, the id of another type, an interval, a default that is computed.
+struct PlaylistAttributes: ActivityAttributes {
+    struct Track: Codable, Hashable, Identifiable {
+        let id: UUID
+        var title: String
+    }
+
+    struct Station: Codable, Hashable {
+        var number: Int8
+    }
+
+    final class Cover: Codable, Hashable {
+        let artist: String
+        var year: Int?
+        var copies = 1
+        static func == (left: Cover, right: Cover) -> Bool { left.artist == right.artist }
+        func hash(into hasher: inout Hasher) { hasher.combine(self.artist) }
+    }
+
+    struct ContentState: Codable, Hashable {
+        var playing: Track.ID?
+        var station: Station.ID
+        var cover: Cover
+        var session: DateInterval
+        var pause: Foundation.DateInterval?
+        var seconds = 60 * 5
+        var share = (60 - 1) * 0.5
+        var ratings = ["first": 1, "second": -2]
+    }
+
+    var intervals: [DateInterval]
+    lazy var count = self.intervals.count
+}
+
+extension PlaylistAttributes.Station: Identifiable {
+    var id: Int8 { self.number }
+}

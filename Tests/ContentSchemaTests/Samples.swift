@@ -28,7 +28,7 @@ enum Samples {
             try Sample(OneURLAttributes.self), try Sample(OneDataAttributes.self),
             try Sample(CollectionAttributes.self), try Sample(EnumAttributes.self),
             try Sample(PropertyAttributes.self), try Sample(ShapeAttributes.self),
-            try Sample(RectangleAttributes.self),
+            try Sample(RectangleAttributes.self), try Sample(PlaylistAttributes.self),
         ]
     }
 }

@@ -270,7 +270,14 @@ struct SchemaReaderTests {
                 "state", "init(from decoder: any Decoder) throws { fatalError() }",
                 "4:9: error: ContentState decodes itself with its own init(from:)"
             ),
-            ("state", "lazy var x = 1", "4:9: error: a lazy property cannot be read"),
+            ("state", "weak var x: Track?", "4:9: error: a weak property cannot be read"),
+            (
+                "state", "var x: In.ID; struct In: Codable { var id: Int }",
+                "4:16: error: the type In.ID is not declared"
+            ),
+            ("state", "var x = 60 * make()", "4:13: error: the type of x cannot be told"),
+            ("state", "var x = [1: 2, 3: 4.5]", "4:13: error: the type of x cannot be told"),
+            ("state", "var x: TimeZone", "4:16: error: the type TimeZone is not declared"),
             (
                 "state", "var x = make()",
                 "4:13: error: the type of x cannot be told from its default value; write it: var x: Type = ..."
@@ -293,7 +300,15 @@ struct SchemaReaderTests {
                 "4:13: error: x is missing in CodingKeys and has no default"
             ),
             ("state", "var x: In; struct In: Hashable { var y: Int }", "4:20: error: In is not Codable here"),
-            ("state", "var x: In; class In: Codable { var y: Int = 1 }", "4:20: error: In is a class"),
+            (
+                "state", "var x: In; class In: Base, Codable { var y: Int = 1 }",
+                "4:20: error: In may inherit from another class"
+            ),
+            ("state", "var x: In; actor In: Codable { var y: Int = 1 }", "4:20: error: In is an actor"),
+            (
+                "state", "var x: In; class In: Codable { var y: Int; required init(from d: any Decoder) {} }",
+                "error: In decodes itself with its own init(from:)"
+            ),
             ("state", "var x: In<Int>; struct In<T: Codable>: Codable { var y: T }", "4:16: error: In is generic"),
             ("state", "var x: In; protocol In {}", "4:16: error: In is a protocol"),
             ("state", "var x: E; enum E: Character, Codable { case a = \"a\" }", "4:27: error: an enum over Character"),

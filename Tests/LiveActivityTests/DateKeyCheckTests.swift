@@ -29,6 +29,9 @@ struct DateKeyCheckTests {
             (#"{"dates":[817699972,1796007172]}"#, ".dates[1]", .dateAsUnixSeconds, "817699972"),
             (#"{"deliveryDate":"2026-11-30T02:52:52"}"#, ".deliveryDate", .dateAsText, nil),
             (#"{"deliveryDate":"1796007172"}"#, ".deliveryDate", .dateAsText, nil),
+            (#"{"ts":1796007172}"#, ".ts", .dateAsUnixSeconds, "817699972"),
+            (#"{"start_ts":"1796007172"}"#, ".start_ts", .dateAsText, nil),
+            (#"{"lastSeenTs":1796007172250}"#, ".lastSeenTs", .dateAsMilliseconds, "817699972.25"),
         ] as [(String, String, PayloadFinding.Code, String?)]
     )
     func wrongForm(json: String, path: String, code: PayloadFinding.Code, likely: String?) throws {
@@ -46,7 +49,9 @@ struct DateKeyCheckTests {
         "What is right, or no date, is let alone",
         arguments: [
             #"{"endTime":817699972}"#, #"{"endTime":817699972.25}"#, #"{"eta":12}"#, #"{"eta":"12 min"}"#,
-            #"{"deliveryTime":"14:30"}"#, #"{"startDate":null,"endDate":true,"date":{}}"#, #"{"orderId":1796007172}"#,
+            #"{"deliveryTime":"14:30"}"#, #"{"updated_at":"yesterday"}"#, #"{"ts":12,"start_ts":"12:30"}"#,
+            #"{"tsarId":1796007172,"tickets":1796007172,"points":1796007172,"bests":1796007172}"#,
+            #"{"startDate":null,"endDate":true,"date":{}}"#, #"{"orderId":1796007172}"#,
             #"{"id":"2026-11-30T02:52:52Z"}"#, #"{"friend":1796007172}"#, #"{"endTime":1e400}"#,
             #"{"endTime":-1796007172}"#,
             #"{}"#, #"{"endTime":2e9,"startTime":"x1796007172"}"#, #"{"times":[[],{}]}"#,
@@ -62,6 +67,7 @@ struct DateKeyCheckTests {
         arguments: [
             "date", "endDate", "end_date", "enddate", "START-TIME", "startedAt", "created_at", "eta", "driverETA",
             "dueBy",
+            "ts", "start_ts", "startTS", "ts_ms", "startEpoch", "kickoff",
             "timestamp", "lastTimestampValue", "expires", "until", "deadline1",
         ]
     )
@@ -71,7 +77,9 @@ struct DateKeyCheckTests {
 
     @Test(
         "Other names",
-        arguments: ["orderId", "friend", "sender", "beta", "status", "score", "category", "", "_", "weekend"]
+        arguments: [
+            "orderId", "friend", "sender", "beta", "status", "score", "category", "", "_", "weekend", "pts", "tsunami",
+        ]
     )
     func otherNames(name: String) {
         #expect(!DateKeyCheck.isDateName(name))

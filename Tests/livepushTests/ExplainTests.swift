@@ -407,6 +407,13 @@ extension EndToEndTests {
                 _ = try ChildProcess.run("tee", [file], input: device)
                 let registering = ["explain", file, "--sdk-app-id", Self.app, "--path", "/json/1.3/registerDevice"]
                 #expect(try gateway.livepush(registering).status == 1)
+                // Whatever is under /json is answered in Pushwoosh's envelope.
+                for path in ["/json", "/json/1.3/nothing", "/json/1.3/registerDevice"] {
+                    let answer = try HTTPExchange("POST", port: gateway.port, path + "?explain=1", body: device)
+                        .answer()
+                    let words = Set(try answer.json.members.map(\.key))
+                    #expect(words == ["status_code", "status_message", "response"], "\(answer.text)")
+                }
                 #expect(try tables(gateway) == before)
             }
         }

@@ -105,6 +105,66 @@ extension EndToEndTests {
             #expect(outcome.errors.contains("warning: aps.timestamp: ") == !old.isEmpty)
         }
 
+        @Test(
+            "A schema checks state and attributes, from Swift source and from JSON, and nobody guesses what is a date"
+        )
+        func schema() throws {
+            let folder = try ChildProcess.run("mktemp", ["-d"]).output.trimmed
+            defer { _ = try? ChildProcess.run("rm", ["-r", folder]) }
+            let source = """
+                struct RideAttributes: ActivityAttributes {
+                    struct ContentState: Codable, Hashable { var eta: Date; var startTime: Int }
+                    var ride: String
+                }
+                """
+            let json = #"""
+                {"format": 1, "attributesType": "RideAttributes", "attributes": "RideAttributes", "contentState": "State",
+                 "types": {"RideAttributes": {"fields": [{"key": "ride", "type": "String"}]},
+                  "State": {"fields": [{"key": "eta", "type": "Date"}, {"key": "startTime", "type": "Int"}]}}}
+                """#
+            for (file, text) in [("Ride.swift", source), ("ride.json", json)] {
+                let path = "\(folder)/\(file)"
+                _ = try ChildProcess.run("tee", [path], input: text)
+                func check(_ words: [String]) throws -> (outcome: ChildProcess.Outcome, findings: [String]) {
+                    let outcome = try payload(words + Self.bundle + ["--json", "--schema", path])
+                    let root = try JSONDocument(parsing: Array(outcome.output.utf8)).root
+                    let found = ["refusals", "warnings"].flatMap { root[$0]?.elements ?? [] }
+                    return (outcome, found.map { "\($0["field"]?.string ?? "") \($0["code"]?.string ?? "")" })
+                }
+                // Unix seconds in an Int are what the app wants there, whatever it is called.
+                let good = #"{"eta":761195550,"startTime":1796007172}"#
+                let fits = try check(["update", "--content-state", good])
+                #expect(fits.outcome.status == 0 && fits.findings.isEmpty, "\(fits)")
+                let unfit = try check(["update", "--content-state", #"{"eta":1796007172,"startTime":"1","x":0}"#])
+                #expect(unfit.outcome.status == 1)
+                #expect(
+                    unfit.findings == [
+                        "aps.content-state.startTime content_state_unfit", "aps.content-state.eta date_as_unix_seconds",
+                        "aps.content-state.x unknown_member",
+                    ]
+                )
+                #expect(unfit.outcome.errors.contains("send 817699972"), "\(unfit.outcome.errors)")
+                let start = ["start", "--title", "T", "--body", "B", "--content-state", good, "--attributes"]
+                let other = try check(start + ["{}", "--attributes-type", "Ride"])
+                #expect(
+                    other.findings == [
+                        "aps.attributes.ride content_state_unfit", "aps.attributes-type attributes_type_unknown",
+                    ]
+                )
+                let named = try check(start + [#"{"ride":"7"}"#, "--attributes-type", "RideAttributes"])
+                #expect(named.outcome.status == 0 && named.findings.isEmpty, "\(named)")
+            }
+            let words = ["update", "--content-state", "{}"] + Self.bundle
+            let damaged = "\(folder)/damaged.json"
+            _ = try ChildProcess.run("tee", [damaged], input: "{}")
+            let unread = try payload(words + ["--schema", damaged])
+            #expect(unread.status == 1 && unread.errors.contains("--schema: \(damaged): "), "\(unread.errors)")
+            _ = try ChildProcess.run("tee", ["\(folder)/Other.swift"], input: "struct Other {}")
+            let none = try payload(words + ["--schema", "\(folder)/Other.swift"])
+            #expect(none.status == 1 && none.errors.contains("nothing is checked"), "\(none.errors)")
+            #expect(try payload(words + ["--schema-type", "Other"]).status == 64)
+        }
+
         // MARK: - Mistakes
 
         @Test(

@@ -33,13 +33,7 @@ final class BroadcastChannels: ChannelGateway {
     }
 
     func perform(_ order: ChannelOrder) async throws(ChannelFault) -> ChannelAnswer {
-        guard let known = directory.known else { throw .unavailable(GatewayUnavailable(.databaseAway)) }
-        let target: ChannelTarget
-        do throws(RegistrationFault) {
-            target = try ChannelTarget(of: order, in: known.certificates[order.sdkAppID] ?? [:])
-        } catch {
-            throw .order(error)
-        }
+        let target = try ChannelTarget(of: order, in: directory)
         switch order.operation {
         case .create(let storage): return try await create(storage, order, target)
         case .read(let id): return try await read(id, order, target)
@@ -125,19 +119,9 @@ final class BroadcastChannels: ChannelGateway {
         let id = message.channelID
         let now = (instance.time(at: .now) ?? .systemClock).seconds
         let schemas = directory.current.applications[order.sdkAppID]?.contentSchemas
-        let check = ChannelContentCheck(message, by: schemas, now: now)
-        var message = message
-        message.content = check.content
-        // What is wrong whatever the channel stores is refused before anybody is asked about the channel.
-        try refuse(check.adding(to: push(message, storing: .mostRecent, target, now: now).findings(now: now)))
+        let broadcast = try ChannelBroadcast(message, target, by: schemas, now: now)
         let storage = try await storage(of: id, order, target)
-        var push = push(message, storing: storage, target, now: now)
-        var findings = check.adding(to: push.findings(now: now))
-        if storage == .none, let timeToLive = message.timeToLive, timeToLive > 0 {
-            let words = "is 0 in spite of the time to live: the channel stores nothing, and takes no other"
-            findings.append(.warning(.expiration, .expirationNotStored, words))
-        }
-        try refuse(findings)
+        var (push, findings) = try broadcast.push(storing: storage)
         let request = try await stored { [push, findings] (store) throws(PostgresError) in
             try await store.begin(push, to: id, storing: storage, warnings: findings, by: order, target)
         }
@@ -165,34 +149,6 @@ final class BroadcastChannels: ChannelGateway {
             warnings: findings,
         )
         return answer(.sent(sent), request, target)
-    }
-
-    private func push(
-        _ message: ChannelMessage,
-        storing storage: ChannelStorage,
-        _ target: ChannelTarget,
-        now: Int64,
-    ) -> LiveActivityPush {
-        let expiration: Int64? =
-            switch (storage, message.timeToLive) {
-            case (.none, _): 0
-            case (.mostRecent, nil): nil
-            case (.mostRecent, 0): 0
-            case (.mostRecent, let timeToLive?): now.addingReportingOverflow(timeToLive).partialValue
-            }
-        return LiveActivityPush(
-            bundleID: target.certificate.bundleID,
-            destination: .channel(message.channelID, storage: storage),
-            content: message.content,
-            timestamp: now,
-            priority: message.priority,
-            expiration: expiration,
-        )
-    }
-
-    private func refuse(_ findings: [PayloadFinding]) throws(ChannelFault) {
-        let refusals = findings.filter { $0.severity == .refusal }
-        guard refusals.isEmpty else { throw .push(refusals) }
     }
 
     /// What the channel stores decides which expiration it takes. APNs is asked where nobody has made or used it here.

@@ -12,6 +12,10 @@ struct ChannelContentCheck {
     let findings: [PayloadFinding]
     /// Whether a schema had a say: then nobody need guess which numbers are dates.
     let isBySchema: Bool
+    /// What each version says that has a say, the types in the order of their names, each oldest first.
+    let checks: [ContentCheck]
+    /// What the app wants done with what does not fit.
+    let rules: ContentRules
 
     /// The checks of one type, one for each version, oldest first.
     private struct Candidate {
@@ -86,6 +90,8 @@ struct ChannelContentCheck {
         self.content = converted ?? content
         self.findings = findings
         self.isBySchema = !candidates.isEmpty
+        self.checks = candidates.flatMap(\.checks)
+        self.rules = rules
     }
 }
 

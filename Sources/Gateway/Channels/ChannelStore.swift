@@ -60,6 +60,44 @@ final class ChannelStore {
         return storages
     }
 
+    /// All that is known of one channel. Reads.
+    func state(of channelID: String, _ target: ChannelTarget) async throws(PostgresError) -> ChannelState {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT known.storage, known.created_at, known.last_timestamp,
+                    last.operation, last.requested_at, last.outcome, last.apns_reason
+                FROM (VALUES (1)) AS one
+                LEFT JOIN channel AS known ON known.sdk_app_id = $1::bigint AND known.bundle_id = $2::text
+                    AND known.environment = $3::text AND known.channel_id = $4::text
+                LEFT JOIN LATERAL (
+                    SELECT operation, requested_at, outcome, apns_reason FROM channel_request
+                    WHERE sdk_app_id = $1::bigint AND bundle_id = $2::text AND environment = $3::text
+                        AND channel_id = $4::text
+                    ORDER BY requested_at DESC LIMIT 1
+                ) AS last ON true
+                """,
+                place(target) + [.text(channelID)],
+            )
+        )
+        let row = try ChannelStore.only(result)
+        var last: ChannelState.Request?
+        if let operation = try row.textOrNil(3) {
+            last = ChannelState.Request(
+                operation: operation,
+                at: UnixTime(microseconds: try row.timestampMicroseconds(4)),
+                outcome: try row.textOrNil(5),
+                reason: try row.textOrNil(6),
+            )
+        }
+        return ChannelState(
+            storage: try row.textOrNil(0).flatMap { ChannelStorage(word: $0) },
+            createdAt: try row.timestampMicrosecondsOrNil(1).map(UnixTime.init(microseconds:)),
+            lastTimestamp: try row.integerOrNil(2) ?? 0,
+            lastRequest: last,
+        )
+    }
+
     // MARK: - Requests
 
     /// Writes down a request that is no push.

@@ -28,4 +28,14 @@ struct ChannelTarget {
         self.certificate = certificate
         self.environment = environment
     }
+
+    /// - Throws: the same, and that nothing is known yet of what is configured.
+    init(of order: ChannelOrder, in directory: ApplicationDirectory) throws(ChannelFault) {
+        guard let known = directory.known else { throw .unavailable(GatewayUnavailable(.databaseAway)) }
+        do throws(RegistrationFault) {
+            try self.init(of: order, in: known.certificates[order.sdkAppID] ?? [:])
+        } catch {
+            throw .order(error)
+        }
+    }
 }

@@ -147,7 +147,7 @@ extension ContentCheck {
     var name: String { "version \(self.version) of \(self.attributesType)" }
 
     /// Members that the type does not have.
-    var unknownMembers: [ContentNotice] {
+    public var unknownMembers: [ContentNotice] {
         self.verdicts.flatMap { part, verdict in
             verdict.unknownMembers.map { ContentNotice(unknownMember: $0, of: self.attributesType, part) }
         }

@@ -320,6 +320,11 @@ struct RecipientDelivery: Sendable {
         )
     }
 
+    /// Keeps the message from all installations but these.
+    mutating func go(onlyTo installations: [String]) {
+        progress.installations = installations
+    }
+
     /// What the message is to replace may still come up: it waits for that.
     func waitForReplacedPushes(at now: UnixTime) -> Action {
         .settle(

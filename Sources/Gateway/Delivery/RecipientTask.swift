@@ -255,6 +255,10 @@ extension RecipientTask {
         schedule: RetrySchedule,
         at now: UnixTime,
     ) -> RecipientDelivery.Action {
+        if let shown {
+            if shown.areUnderWay { return delivery.waitForReplacedPushes(at: now) }
+            delivery.go(onlyTo: shown.installations)
+        }
         let notification = message.underWay.order.notification
         guard notification.badge == .unchanged else {
             installationsNotCounted = devices.filter { device in
@@ -263,20 +267,18 @@ extension RecipientTask {
             }.map(\.installation)
             return .lookUpDevices
         }
-        guard let shown else {
-            return delivery.devicesFound(devices, of: message.underWay, schedule: schedule, at: now)
-        }
-        if shown.areUnderWay { return delivery.waitForReplacedPushes(at: now) }
-        let replaced = devices.filter { shown.installations.contains($0.installation) }
-        return delivery.devicesFound(replaced, of: message.underWay, schedule: schedule, at: now)
+        return delivery.devicesFound(devices, of: message.underWay, schedule: schedule, at: now)
     }
 
     /// Whether the next look-up of its devices counts the message. Where only translations have a text, or it goes to some
-    /// installations only, the devices are looked up once before: SQL cannot tell which of them are left out.
+    /// installations only, or replaces what was shown, the devices are looked up once before: SQL cannot tell which of
+    /// them are left out.
     var isToBeCounted: Bool {
-        let notification = message.underWay.order.notification
+        let order = message.underWay.order
+        let notification = order.notification
         return notification.badge != .unchanged
-            && (!notification.isEmpty && delivery.progress.installations == nil || installationsNotCounted != nil)
+            && (!notification.isEmpty && delivery.progress.installations == nil && order.replaced == nil
+                || installationsNotCounted != nil)
     }
 }
 

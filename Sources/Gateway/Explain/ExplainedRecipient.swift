@@ -11,8 +11,8 @@ final class ExplainedRecipient {
     private var pauses: [Int: UnixTime] = [:]
     private var verdicts: [String: RecipientExplanation.ContentVerdict] = [:]
     private var withoutTarget: DeliveryRecord?
-    /// When it is asked again whether an older start is decided; nil: it is.
-    private var undecidedUntil: UnixTime?
+    /// What it waits for before it has any target, and when it looks again; nil: nothing.
+    private var wait: (reason: String, until: UnixTime)?
 
     /// - Parameter installations: the only ones that get the message; nil: all.
     init(_ account: String, _ installations: [String]?, _ message: MessageTask) {
@@ -49,7 +49,9 @@ final class ExplainedRecipient {
                     withoutTarget = records.first { $0.target == nil }
                     return nil
                 case .waiting(let until, let reason, _):
-                    if reason == RecipientDelivery.startUndecided { undecidedUntil = until }
+                    if [RecipientDelivery.startUndecided, RecipientDelivery.revokedPushUnderWay].contains(reason) {
+                        wait = (reason, until)
+                    }
                     return nil
                 case .inLine: return nil
                 case .fallingBack: action = task.delivery.start(of: task.message.underWay, at: now)
@@ -168,13 +170,15 @@ final class ExplainedRecipient {
                 )
             )
         }
-        if let undecidedUntil {
+        if let wait {
+            let route: DeliveryRecord.Route =
+                wait.reason == RecipientDelivery.startUndecided ? .liveActivity : .notification
             targets.append(
                 RecipientExplanation.Target(
-                    route: DeliveryRecord.Route.liveActivity.rawValue,
+                    route: route.rawValue,
                     outcome: "waiting",
-                    reason: RecipientDelivery.startUndecided,
-                    waitsUntil: undecidedUntil,
+                    reason: wait.reason,
+                    waitsUntil: wait.until,
                 )
             )
         }
@@ -240,19 +244,35 @@ extension RecipientExplanation.ContentVerdict {
             return
         }
         let check = ContentCheck(content, by: schema, now: now.seconds)
-        let misfits = check.misfits(under: schemas.rules)
-        let word =
-            if misfits.isEmpty {
-                schemas.rules.convertsDates && check.converting(content) != nil ? "converted" : "fits"
-            } else {
-                switch schemas.rules.policy {
-                case .reject: "refused"
-                case .fallback: "replaced"
-                case .warn: "sent_all_the_same"
-                }
-            }
         let isOfPushwoosh = message.order.dialect == .pushwoosh
         let unknown = check.unknownMembers.filter { !isOfPushwoosh || !$0.isOfPushwooshMember }
+        self.init(check, content, under: schemas.rules, unknown: unknown)
+    }
+
+    /// What one version makes of content.
+    ///
+    /// - Parameters:
+    ///   - rules: of the app.
+    ///   - unknown: members that the version lacks, and that are worth a word.
+    ///   - isReplaceable: whether a notification can take its place, and a refusal is for one phone alone.
+    init(
+        _ check: ContentCheck,
+        _ content: ActivityContent,
+        under rules: ContentRules,
+        unknown: [ContentNotice],
+        isReplaceable: Bool = true,
+    ) {
+        let misfits = check.misfits(under: rules)
+        let word =
+            if misfits.isEmpty {
+                rules.convertsDates && check.converting(content) != nil ? "converted" : "fits"
+            } else {
+                switch rules.policy {
+                case .reject where isReplaceable: "refused"
+                case .fallback where isReplaceable: "replaced"
+                case .reject, .fallback, .warn: "sent_all_the_same"
+                }
+            }
         self.init(schema: check.name, word: word, notices: misfits + unknown)
     }
 }

@@ -18,22 +18,26 @@ public final class MessageExplainer: PushwooshGateway {
     private static let messageID = Int64.max
 
     /// Every recipient of every message of the request, in their order; of an audience the first ones.
-    public private(set) var explanations: [RecipientExplanation] = []
+    public internal(set) var explanations: [RecipientExplanation] = []
     /// What a person should know of a message as a whole.
-    public private(set) var notes: [RecipientExplanation.Note] = []
+    public internal(set) var notes: [RecipientExplanation.Note] = []
+    /// What would become of a push to a broadcast channel; nil: the request is none.
+    public internal(set) var explainedChannel: ChannelExplanation?
     /// Whether anything of the request was explained.
-    public private(set) var hasExplained = false
+    public internal(set) var hasExplained = false
+    /// Recipients of a message that is to be taken back of whom nothing comes up any more.
+    var cancelled: AccountSet = []
 
-    private let store: DeliveryStore
+    let store: DeliveryStore
     private let accounts: AccountStore
     private let audiences: FanOutStore
     private let pushwoosh: PushwooshStore
-    private let directory: ApplicationDirectory
+    let directory: ApplicationDirectory
     private let pacing: ActivityPacing
     private let startRules: StartRules
     private let retrySchedule: RetrySchedule
     private let clock: () -> UnixTime
-    private let logger: Logger
+    let logger: Logger
 
     /// - Parameters:
     ///   - pool: connections with the rights of a gateway.
@@ -221,7 +225,7 @@ public final class MessageExplainer: PushwooshGateway {
         }
     }
 
-    private func asking<Answer>(
+    func asking<Answer>(
         _ body: () async throws(PostgresError) -> Answer
     ) async throws(GatewayUnavailable) -> Answer {
         do throws(PostgresError) {
@@ -233,7 +237,7 @@ public final class MessageExplainer: PushwooshGateway {
 
     // MARK: - Explaining
 
-    private func explain(
+    func explain(
         _ order: PushOrder,
         _ digest: RequestDigest?,
         at now: UnixTime,
@@ -380,8 +384,12 @@ public final class MessageExplainer: PushwooshGateway {
     ) async throws(PostgresError) -> [RecipientDelivery.Action] {
         let accounts = recipients.map { ($0.task.message.underWay.order.sdkAppID, $0.task.account) }
         let found = try await store.devices(of: accounts)
-        return zip(recipients, found).map { recipient, devices in
-            recipient.task.devicesLookedUp(devices, replacing: nil, schedule: retrySchedule, at: now)
+        var shown = try await store.shownPushes(replacedBy: recipients.map(\.task))
+        for (place, recipient) in recipients.enumerated() where cancelled.contains(recipient.task.account) {
+            shown[place]?.areUnderWay = false
+        }
+        return zip(recipients.indices, found).map { place, devices in
+            recipients[place].task.devicesLookedUp(devices, replacing: shown[place], schedule: retrySchedule, at: now)
         }
     }
 

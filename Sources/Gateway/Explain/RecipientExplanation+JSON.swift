@@ -7,6 +7,10 @@ extension RecipientExplanation {
         writer.beginObject()
         writer.member("To_Account", account)
         writer.member("Result", result.rawValue)
+        if let revoked {
+            writer.key("Revoked")
+            revoked.write(to: &writer)
+        }
         writer.key("Registrations")
         writer.beginArray()
         for registration in registrations {
@@ -20,6 +24,17 @@ extension RecipientExplanation {
         }
         writer.endArray()
         notes.writeMember(to: &writer)
+        writer.endObject()
+    }
+}
+
+extension RecipientExplanation.Revoked {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("Outcome", isUnderWay ? "under_way" : "cancelled")
+        writer.member("Reason", reason.isEmpty ? nil : reason)
+        writer.member("Means", ReasonText.of(reason))
+        writer.member("WaitsUntil", until?.seconds)
         writer.endObject()
     }
 }

@@ -1,3 +1,5 @@
+import APNs
+
 extension RecipientExplanation {
     /// Most other activities that are named.
     private static let namedActivities = 5
@@ -47,7 +49,7 @@ extension RecipientExplanation {
         if targets.contains(where: { $0.push != nil }) { return .push }
         let comes = [
             RecipientDelivery.updateTokenAwaited, RecipientDelivery.startUndecided, RecipientDelivery.startGuarded,
-            RecipientDelivery.paced,
+            RecipientDelivery.paced, RecipientDelivery.revokedPushUnderWay,
         ]
         return targets.contains { $0.outcome == "waiting" && comes.contains($0.reason) } ? .later : .nothing
     }
@@ -99,15 +101,20 @@ extension RecipientExplanation.Target {
     fileprivate func noting(_ obstacles: [PushObstacle]) -> RecipientExplanation.Target {
         guard let push else { return self }
         var noted = self
-        for obstacle in obstacles where obstacle.businessID ?? push.businessID == push.businessID {
-            guard obstacle.environment == nil || obstacle.environment == push.environment.rawValue else { continue }
-            noted.notes.append(
-                RecipientExplanation.Note(
-                    code: obstacle.alarm,
-                    message: "it may have to wait, see livepush doctor and the view alarms: \(obstacle.detail)",
-                )
-            )
-        }
+        noted.notes += obstacles.compactMap { $0.note(businessID: push.businessID, push.environment) }
         return noted
+    }
+}
+
+extension PushObstacle {
+    /// What keeps pushes of a certificate to an environment from going out at once; nil: not this.
+    func note(businessID: Int64, _ environment: APNsEnvironment) -> RecipientExplanation.Note? {
+        guard self.businessID ?? businessID == businessID,
+            self.environment.map({ $0 == environment.rawValue }) ?? true
+        else { return nil }
+        return RecipientExplanation.Note(
+            code: alarm,
+            message: "it may have to wait, see livepush doctor and the view alarms: \(detail)",
+        )
     }
 }

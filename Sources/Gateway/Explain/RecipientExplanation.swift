@@ -8,8 +8,20 @@ public struct RecipientExplanation: Sendable {
         case push
         /// Nothing goes out yet: the message waits for its turn, or for an activity that is coming up.
         case later
+        /// What waits of a message that is taken back is cancelled, and no push goes out.
+        case cancelled
         /// No push goes out.
         case nothing
+    }
+
+    /// What waits, or is under way, of a message that is to be taken back.
+    public struct Revoked: Sendable, Equatable {
+        /// Whether a gateway works on it now, so that it is too late: APNs' answer decides.
+        public var isUnderWay: Bool
+        /// Why it waits; empty: it has not been tried yet.
+        public var reason: String
+        /// Until when it would wait; nil: it is under way.
+        public var until: UnixTime?
     }
 
     /// Something that a person should know, with a word for machines.
@@ -128,6 +140,8 @@ public struct RecipientExplanation: Sendable {
     public var registrations: [Registration]
     /// What would happen at each phone.
     public var targets: [Target]
+    /// What waits of the message that is to be taken back; nil: nothing, or the request takes none back.
+    public var revoked: Revoked?
     /// What a person should know.
     public var notes: [Note]
     /// The gateway's time for which all of this holds.

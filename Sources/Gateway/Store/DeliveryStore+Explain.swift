@@ -81,6 +81,100 @@ extension DeliveryStore {
         return (try row.text(0), UnixTime(microseconds: try row.timestampMicroseconds(1)))
     }
 
+    /// What waits, or is under way, of a message that is to be taken back: by recipient, first what has a row of its own.
+    func waits(
+        of message: RevocableMessage
+    ) async throws(PostgresError) -> [(account: String, revoked: RecipientExplanation.Revoked)] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT row.account, row.instance_id IS NOT NULL, row.reason, row.due FROM pending AS row
+                WHERE row.message_id = $1::bigint AND row.accepted_at = $2::timestamptz AND row.account IS NOT NULL
+                UNION ALL
+                -- Those whom the message's own row stands for: whoever has neither a row nor an end yet.
+                SELECT concerned.account, row.instance_id IS NOT NULL, row.reason, row.due
+                FROM pending AS row
+                CROSS JOIN LATERAL unnest($3::text[]) WITH ORDINALITY AS concerned (account, position)
+                WHERE row.message_id = $1::bigint AND row.accepted_at = $2::timestamptz AND row.account IS NULL
+                    AND row.due < 'infinity'
+                    AND NOT EXISTS (
+                        SELECT FROM pending AS own
+                        WHERE own.message_id = $1::bigint AND own.account = concerned.account)
+                    AND NOT EXISTS (
+                        SELECT FROM delivery
+                        WHERE delivery.message_id = $1::bigint AND delivery.accepted_at = $2::timestamptz
+                            AND delivery.account = concerned.account)
+                """,
+                [
+                    .integer(message.receipt.id),
+                    .timestamp(microsecondsSinceUnixEpoch: message.receipt.acceptedAt.microseconds),
+                    .texts(message.recipients),
+                ],
+            )
+        )
+        var waits: [(account: String, revoked: RecipientExplanation.Revoked)] = []
+        for row in result.rows {
+            let isUnderWay = try row.boolean(1)
+            waits.append(
+                (
+                    try row.text(0),
+                    RecipientExplanation.Revoked(
+                        isUnderWay: isUnderWay,
+                        reason: try row.text(2),
+                        until: isUnderWay ? nil : UnixTime(microseconds: try row.timestampMicroseconds(3)),
+                    )
+                )
+            )
+        }
+        return waits
+    }
+
+    /// How many Live Activity pushes of a message APNs accepted.
+    func acceptedActivityPushes(of message: AcceptedMessage) async throws(PostgresError) -> Int64 {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT count(*) FROM delivery
+                WHERE message_id = $1::bigint AND accepted_at = $2::timestamptz AND route = 'live_activity'
+                    AND outcome = 'accepted_by_apns'
+                """,
+                [.integer(message.id), .timestamp(microsecondsSinceUnixEpoch: message.acceptedAt.microseconds)],
+            )
+        )
+        return try result.rows.first?.integer(0) ?? 0
+    }
+
+    /// What waits for its time under a key, with whom it names; nobody where it goes to an audience.
+    func scheduled(
+        _ key: String,
+        in sdkAppID: Int64,
+    ) async throws(PostgresError) -> [(recipients: [String], sendAt: UnixTime)] {
+        let result = try await pool.run(
+            PostgresStatement(
+                """
+                SELECT waiting.id, waiting.send_at, name
+                FROM scheduled_message AS waiting
+                LEFT JOIN LATERAL unnest(waiting.recipients) WITH ORDINALITY AS named (name, position)
+                    ON name <> ALL (waiting.erased_accounts)
+                WHERE waiting.sdk_app_id = $1::bigint AND waiting.msg_key = $2::text AND waiting.cancelled_at IS NULL
+                ORDER BY waiting.id, named.position
+                """,
+                [.integer(sdkAppID), .text(key)],
+            )
+        )
+        var found: [(id: Int64, recipients: [String], sendAt: UnixTime)] = []
+        for row in result.rows {
+            let id = try row.integer(0)
+            if found.last?.id != id {
+                found.append((id, [], UnixTime(microseconds: try row.timestampMicroseconds(1))))
+            }
+            if let name = try row.textOrNil(2) {
+                found[found.endIndex - 1].recipients.append(name)
+            }
+        }
+        return found.map { ($0.recipients, $0.sendAt) }
+    }
+
     /// What keeps pushes of an app from going out, by what gateways found out lately.
     func obstacles(of sdkAppID: Int64) async throws(PostgresError) -> [PushObstacle] {
         let result = try await pool.run(

@@ -17,6 +17,8 @@ enum ExplainCommand: Command {
         It asks the database itself, with the rights of a gateway or of the owner, and needs LIVEPUSH_MASTER_KEY. Where
         serve runs with other rules than the defaults, give it the same ones.
 
+        PATH is any that sends: also /v1/channels/ID/messages, a / of the id as %2F, and /v4/timpush/revoke.
+
         Exit code 1 if a recipient gets nothing, or the request is refused.
         """
     /// By which a gateway decides.
@@ -52,11 +54,11 @@ enum ExplainCommand: Command {
             path: path,
             query: "sdkappid=\(id)&identifier=\(SendCommand.percentEncoded(administrator))"
                 + "&usersig=\(SendCommand.percentEncoded(signature))&contenttype=json&explain=1",
-            headers: [:],
+            headers: ["Authorization": "Bearer \(signature)"],
             body: body,
             remoteAddress: "",
         )
-        let (answer, explanations, notes) = try await DatabaseSession.run(configuration.databaseURL) {
+        let (answer, explanations, notes, channel) = try await DatabaseSession.run(configuration.databaseURL) {
             session,
             connection in
             let clock = try await connection.run(PostgresStatement("SELECT clock_timestamp()"))
@@ -73,11 +75,19 @@ enum ExplainCommand: Command {
                 logger: logger,
             ) { now }
             let answer = await ExplainedRequest.response(to: request, by: explainer, logger: nil)
-            return (answer.body, explainer.hasExplained ? explainer.explanations : nil, explainer.notes)
+            return (
+                answer.body, explainer.hasExplained ? explainer.explanations : nil, explainer.notes,
+                explainer.explainedChannel
+            )
         }
         let isJSON = arguments.isSet("json")
         if isJSON {
             StandardOutput.write(String(decoding: answer, as: UTF8.self) + "\n")
+        }
+        if let channel {
+            if !isJSON { StandardOutput.write(ChannelExplanationReport(channel).text) }
+            guard channel.isSent else { throw CommandFailure("nothing goes to anybody") }
+            return
         }
         guard let explanations else {
             throw CommandFailure("the request is refused: \(refusal(in: answer))")
@@ -86,7 +96,9 @@ enum ExplainCommand: Command {
         if !isJSON {
             StandardOutput.write(report.text)
         }
-        guard !explanations.isEmpty else { throw CommandFailure("nothing goes to anybody") }
+        guard !explanations.isEmpty || notes.contains(where: { $0.code == "scheduled" }) else {
+            throw CommandFailure("nothing goes to anybody")
+        }
         let missed = report.accountsWithoutPush
         guard missed.isEmpty else {
             throw CommandFailure("nothing goes to \(missed.joined(separator: ", "))")

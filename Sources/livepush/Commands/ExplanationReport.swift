@@ -43,13 +43,19 @@ struct ExplanationReport {
             switch recipient.result {
             case .push: "gets a push"
             case .later: "gets nothing yet; the message waits"
+            case .cancelled: "gets nothing more: what waits is cancelled"
             case .nothing: "gets nothing"
             }
         var text = "\(recipient.account): \(result)\n"
+        if let revoked = recipient.revoked {
+            text += describe(revoked)
+        }
         for note in recipient.notes {
             text += "  \(note.code): \(note.message)\n"
         }
-        text += "  registered:\(recipient.registrations.isEmpty ? " nothing that matters here" : "")\n"
+        if recipient.revoked == nil || !recipient.registrations.isEmpty {
+            text += "  registered:\(recipient.registrations.isEmpty ? " nothing that matters here" : "")\n"
+        }
         for registration in recipient.registrations {
             text += "    \(describe(registration, at: recipient.at))\n"
         }
@@ -57,6 +63,15 @@ struct ExplanationReport {
             text += describe(target)
         }
         return text
+    }
+
+    private func describe(_ revoked: RecipientExplanation.Revoked) -> String {
+        guard !revoked.isUnderWay else {
+            return "  a push is under way: what APNs accepts of it is shown, and then replaced\n"
+        }
+        let until = revoked.until.map { " until \(Self.text($0.seconds))" } ?? ""
+        let why = revoked.reason.isEmpty ? "" : " (\(revoked.reason))"
+        return "  cancelled: what waits\(until)\(why)\n"
     }
 
     private func describe(_ registration: RecipientExplanation.Registration, at now: UnixTime) -> String {
@@ -85,7 +100,7 @@ struct ExplanationReport {
         }
     }
 
-    private static func text(_ seconds: Int64) -> String {
+    static func text(_ seconds: Int64) -> String {
         CalendarTime(seconds: seconds)?.iso8601 ?? String(seconds)
     }
 
@@ -95,12 +110,7 @@ struct ExplanationReport {
         var text = "  \(place): \(target.outcome), \(target.reason)\(means)\n"
         if let detail = target.detail { text += "    \(detail)\n" }
         if let until = target.waitsUntil { text += "    waits until \(Self.text(until.seconds))\n" }
-        if let content = target.content {
-            text += "    schema: \(content.word)\(content.schema.map { " by \($0)" } ?? "")\n"
-            for notice in content.notices {
-                text += "      \(notice.part.rawValue)\(notice.place): \(notice.message)\n"
-            }
-        }
+        if let content = target.content { text += Self.describe(content) }
         for note in target.notes {
             text += "    \(note.code): \(note.message)\n"
         }
@@ -113,10 +123,23 @@ struct ExplanationReport {
         var text = "    priority \(push.priority), \(push.priorityReason)\(means)\n"
         text += "    expires \(Self.text(push.expiration))\n"
         text += "    to APNs \(push.environment.rawValue), signed with the key of businessId \(push.businessID)\n"
-        for (name, value) in push.headers {
+        return text + Self.describe(push.headers, push.payload, limit: PayloadLimit.bytes)
+    }
+
+    static func describe(_ content: RecipientExplanation.ContentVerdict) -> String {
+        var text = "    schema: \(content.word)\(content.schema.map { " by \($0)" } ?? "")\n"
+        for notice in content.notices {
+            text += "      \(notice.part.rawValue)\(notice.place): \(notice.message)\n"
+        }
+        return text
+    }
+
+    static func describe(_ headers: [(name: String, value: String)], _ payload: [UInt8], limit: Int) -> String {
+        var text = ""
+        for (name, value) in headers {
             text += "      \(name): \(value)\n"
         }
-        text += "    payload, \(push.payload.count) of \(PayloadLimit.bytes) bytes:\n"
-        return text + "      \(String(decoding: push.payload, as: UTF8.self))\n"
+        text += "    payload, \(payload.count) of \(limit) bytes:\n"
+        return text + "      \(String(decoding: payload, as: UTF8.self))\n"
     }
 }

@@ -19,115 +19,139 @@ struct PayloadOptions {
     /// What `certificate token` is to be asked for, as far as it was given.
     let sdkAppID: Int64?
     let businessID: Int64?
+    /// By which the state is checked; nil: by none.
+    let schema: PayloadSchema?
 
-    static let all = [
-        CommandOption(name: "bundle-id", kind: .value("B"), help: "bundle id of the iOS app, without any suffix"),
-        CommandOption(
-            name: "token",
-            kind: .value("TOKEN"),
-            help: "the activity's push token, for start the push-to-start token; hexadecimal or base64",
-        ),
-        CommandOption(
-            name: "channel",
-            kind: .value("ID"),
-            help: "a broadcast channel in place of a token (iOS 18), base64",
-        ),
-        CommandOption(
-            name: "channel-storage",
-            kind: .value("none|recent"),
-            help: "the channel's storage policy; none if absent",
-        ),
-        CommandOption(name: "content-state", kind: .value("JSON"), help: "the new state; stays byte for byte"),
-        CommandOption(
-            name: "content-state-file",
-            kind: .value("FILE"),
-            help: "the same from a file; - reads standard input",
-        ),
-        CommandOption(name: "attributes-type", kind: .value("NAME"), help: "start: the app's ActivityAttributes type"),
-        CommandOption(name: "attributes", kind: .value("JSON"), help: "start: what that type is decoded from"),
-        CommandOption(
-            name: "attributes-file",
-            kind: .value("FILE"),
-            help: "the same from a file; - reads standard input",
-        ),
-        CommandOption(
-            name: "input-push-token",
-            kind: .flag,
-            help: "start: ask for an update token (iOS 18)",
-        ),
-        CommandOption(
-            name: "input-push-channel",
-            kind: .value("ID"),
-            help: "start: let the activity follow a broadcast channel (iOS 18)",
-        ),
-        CommandOption(name: "title", kind: .value("TEXT"), help: "alert: its title"),
-        CommandOption(
-            name: "title-loc-key",
-            kind: .value("KEY"),
-            help: "alert: key of the title in Localizable.strings"
-        ),
-        CommandOption(name: "title-loc-arg", kind: .values("TEXT"), help: "what takes the place of its %@; repeatable"),
-        CommandOption(name: "body", kind: .value("TEXT"), help: "alert: its text"),
-        CommandOption(name: "body-loc-key", kind: .value("KEY"), help: "alert: key of the text in Localizable.strings"),
-        CommandOption(name: "body-loc-arg", kind: .values("TEXT"), help: "what takes the place of its %@; repeatable"),
-        CommandOption(name: "sound", kind: .value("FILE"), help: "alert: a sound file of the app, or default"),
-        CommandOption(name: "stale-date", kind: .value("DATE"), help: "from when on the state may show as outdated"),
-        CommandOption(
-            name: "dismissal-date",
-            kind: .value("DATE"),
-            help: "end: when the activity leaves the lock screen; 0: at once; within four hours if absent",
-        ),
-        CommandOption(
-            name: "relevance-score",
-            kind: .value("NUMBER"),
-            help: "the highest of an app's activities gets the Dynamic Island",
-        ),
-        CommandOption(name: "timestamp", kind: .value("DATE"), help: "now if absent"),
-        CommandOption(
-            name: "last-timestamp",
-            kind: .value("DATE"),
-            help: "that of the push before, to check against",
-        ),
-        CommandOption(
-            name: "priority",
-            kind: .value("5|10"),
-            help: "10 at once, which counts toward the phone's hourly budget, 5 when it suits the phone; 10 if absent",
-        ),
-        CommandOption(
-            name: "expiration",
-            kind: .value("DATE"),
-            help:
-                "until when APNs keeps trying; 0: once; if absent five minutes for start, 8 h for update, 12 h for end",
-        ),
-        CommandOption(name: "collapse-id", kind: .value("ID"), help: "apns-collapse-id, at most 64 bytes"),
-        CommandOption(name: "apns-id", kind: .value("UUID"), help: "APNs makes one if absent"),
-        CommandOption(name: "ios-version", kind: .value("V"), help: "of the phone, such as 17.4, to check against"),
-        CommandOption(
-            name: "environment",
-            kind: .value("sandbox|production"),
-            help: "sandbox for builds from Xcode, production for TestFlight and the App Store; sandbox if absent",
-        ),
-        CommandOption(name: "apns-production", kind: .value("URL"), help: "\(defaultHosts.production) if absent"),
-        CommandOption(name: "apns-sandbox", kind: .value("URL"), help: "\(defaultHosts.sandbox) if absent"),
-        CommandOption(
-            name: "apns-broadcast-production",
-            kind: .value("URL"),
-            help: "for channels; \(defaultHosts.broadcastProduction) if absent",
-        ),
-        CommandOption(
-            name: "apns-broadcast-sandbox",
-            kind: .value("URL"),
-            help: "for channels; \(defaultHosts.broadcastSandbox) if absent",
-        ),
-        CommandOption(name: "apns-ca-file", kind: .value("FILE"), help: "curl: a certificate authority in PEM"),
-        CommandOption.sdkAppID,
-        CommandOption(
-            name: "business-id",
-            kind: .value("N"),
-            help: "which certificate the provider token is taken of, to be printed with the command",
-        ),
-        CommandOption(name: "json", kind: .flag, help: "print everything as one JSON object"),
-    ]
+    static let all =
+        [
+            CommandOption(name: "bundle-id", kind: .value("B"), help: "bundle id of the iOS app, without any suffix"),
+            CommandOption(
+                name: "token",
+                kind: .value("TOKEN"),
+                help: "the activity's push token, for start the push-to-start token; hexadecimal or base64",
+            ),
+            CommandOption(
+                name: "channel",
+                kind: .value("ID"),
+                help: "a broadcast channel in place of a token (iOS 18), base64",
+            ),
+            CommandOption(
+                name: "channel-storage",
+                kind: .value("none|recent"),
+                help: "the channel's storage policy; none if absent",
+            ),
+            CommandOption(name: "content-state", kind: .value("JSON"), help: "the new state; stays byte for byte"),
+            CommandOption(
+                name: "content-state-file",
+                kind: .value("FILE"),
+                help: "the same from a file; - reads standard input",
+            ),
+            CommandOption(
+                name: "attributes-type",
+                kind: .value("NAME"),
+                help: "start: the app's ActivityAttributes type"
+            ),
+            CommandOption(name: "attributes", kind: .value("JSON"), help: "start: what that type is decoded from"),
+            CommandOption(
+                name: "attributes-file",
+                kind: .value("FILE"),
+                help: "the same from a file; - reads standard input",
+            ),
+            CommandOption(
+                name: "input-push-token",
+                kind: .flag,
+                help: "start: ask for an update token (iOS 18)",
+            ),
+            CommandOption(
+                name: "input-push-channel",
+                kind: .value("ID"),
+                help: "start: let the activity follow a broadcast channel (iOS 18)",
+            ),
+            CommandOption(name: "title", kind: .value("TEXT"), help: "alert: its title"),
+            CommandOption(
+                name: "title-loc-key",
+                kind: .value("KEY"),
+                help: "alert: key of the title in Localizable.strings"
+            ),
+            CommandOption(
+                name: "title-loc-arg",
+                kind: .values("TEXT"),
+                help: "what takes the place of its %@; repeatable"
+            ),
+            CommandOption(name: "body", kind: .value("TEXT"), help: "alert: its text"),
+            CommandOption(
+                name: "body-loc-key",
+                kind: .value("KEY"),
+                help: "alert: key of the text in Localizable.strings"
+            ),
+            CommandOption(
+                name: "body-loc-arg",
+                kind: .values("TEXT"),
+                help: "what takes the place of its %@; repeatable"
+            ),
+            CommandOption(name: "sound", kind: .value("FILE"), help: "alert: a sound file of the app, or default"),
+            CommandOption(
+                name: "stale-date",
+                kind: .value("DATE"),
+                help: "from when on the state may show as outdated"
+            ),
+            CommandOption(
+                name: "dismissal-date",
+                kind: .value("DATE"),
+                help: "end: when the activity leaves the lock screen; 0: at once; within four hours if absent",
+            ),
+            CommandOption(
+                name: "relevance-score",
+                kind: .value("NUMBER"),
+                help: "the highest of an app's activities gets the Dynamic Island",
+            ),
+            CommandOption(name: "timestamp", kind: .value("DATE"), help: "now if absent"),
+            CommandOption(
+                name: "last-timestamp",
+                kind: .value("DATE"),
+                help: "that of the push before, to check against",
+            ),
+            CommandOption(
+                name: "priority",
+                kind: .value("5|10"),
+                help:
+                    "10 at once, which counts toward the phone's hourly budget, 5 when it suits the phone; 10 if absent",
+            ),
+            CommandOption(
+                name: "expiration",
+                kind: .value("DATE"),
+                help:
+                    "until when APNs keeps trying; 0: once; if absent five minutes for start, 8 h for update, 12 h for end",
+            ),
+            CommandOption(name: "collapse-id", kind: .value("ID"), help: "apns-collapse-id, at most 64 bytes"),
+            CommandOption(name: "apns-id", kind: .value("UUID"), help: "APNs makes one if absent"),
+            CommandOption(name: "ios-version", kind: .value("V"), help: "of the phone, such as 17.4, to check against"),
+            CommandOption(
+                name: "environment",
+                kind: .value("sandbox|production"),
+                help: "sandbox for builds from Xcode, production for TestFlight and the App Store; sandbox if absent",
+            ),
+            CommandOption(name: "apns-production", kind: .value("URL"), help: "\(defaultHosts.production) if absent"),
+            CommandOption(name: "apns-sandbox", kind: .value("URL"), help: "\(defaultHosts.sandbox) if absent"),
+            CommandOption(
+                name: "apns-broadcast-production",
+                kind: .value("URL"),
+                help: "for channels; \(defaultHosts.broadcastProduction) if absent",
+            ),
+            CommandOption(
+                name: "apns-broadcast-sandbox",
+                kind: .value("URL"),
+                help: "for channels; \(defaultHosts.broadcastSandbox) if absent",
+            ),
+            CommandOption(name: "apns-ca-file", kind: .value("FILE"), help: "curl: a certificate authority in PEM"),
+            CommandOption.sdkAppID,
+            CommandOption(
+                name: "business-id",
+                kind: .value("N"),
+                help: "which certificate the provider token is taken of, to be printed with the command",
+            ),
+            CommandOption(name: "json", kind: .flag, help: "print everything as one JSON object"),
+        ] + PayloadSchema.options
 
     private static let defaultHosts = (
         production: "https://api.push.apple.com:443", sandbox: "https://api.sandbox.push.apple.com:443",
@@ -167,6 +191,7 @@ struct PayloadOptions {
         caFile = arguments.text("apns-ca-file")
         sdkAppID = try arguments.integer("sdk-app-id")
         businessID = try arguments.integer("business-id")
+        schema = try PayloadSchema(arguments)
     }
 
     private static func host(_ arguments: CommandArguments, isBroadcast: Bool) throws -> String {

@@ -9,9 +9,12 @@ struct PayloadReport {
 
     init(_ options: PayloadOptions, now: Int64) {
         self.options = options
-        findings =
-            options.push.findings(now: now, lastTimestamp: options.lastTimestamp, system: options.system)
-            + (options.token.map(LiveActivityPush.findings) ?? [])
+        var found = options.push.findings(now: now, lastTimestamp: options.lastTimestamp, system: options.system)
+        if let schema = options.schema {
+            // It knows which members are dates: nobody need guess.
+            found = found.filter { !$0.code.isDateGuess } + schema.findings(in: options.push.content, now: now)
+        }
+        findings = found + (options.token.map(LiveActivityPush.findings) ?? [])
     }
 
     var refusals: [PayloadFinding] { findings.filter { $0.severity == .refusal } }

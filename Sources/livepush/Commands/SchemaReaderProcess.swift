@@ -13,8 +13,12 @@ enum SchemaReaderProcess {
 
     /// What the program writes; what it complains about goes to standard error as it is.
     ///
+    /// - Parameter consequence: what follows if it could not read the source, for people.
     /// - Throws: ``CommandFailure`` if it cannot be run, or could not read the source.
-    static func run(_ arguments: [String]) throws(CommandFailure) -> [UInt8] {
+    static func run(
+        _ arguments: [String],
+        consequence: String = "nothing is stored",
+    ) throws(CommandFailure) -> [UInt8] {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
             throw CommandFailure("no pipe: \(String(cString: strerror(errno)))")
@@ -42,7 +46,7 @@ enum SchemaReaderProcess {
         let output = self.contents(of: ends[0])
         var status: Int32 = 0
         while waitpid(process, &status, 0) == -1, errno == EINTR {}
-        guard status == 0 else { throw CommandFailure("the source was not read; nothing is stored") }
+        guard status == 0 else { throw CommandFailure("the source was not read; \(consequence)") }
         return output
     }
 

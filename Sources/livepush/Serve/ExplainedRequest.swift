@@ -1,3 +1,4 @@
+import ClientAPI
 import Gateway
 import Glibc
 import HTTPServer
@@ -50,12 +51,12 @@ enum ExplainedRequest {
         logger: Logger?,
     ) async -> HTTPResponse {
         var response: HTTPResponse
-        if request.path.hasPrefix("/v4/") {
-            response = await TencentIMAPI(gateway: explainer, logger: logger).respond(to: request)
-        } else if request.path.hasPrefix("/json/") {
+        if request.path == "/v4" || request.path.hasPrefix("/v4/") {
+            response = await TencentIMAPI(gateway: explainer, revoker: explainer, logger: logger).respond(to: request)
+        } else if request.path == "/json" || request.path.hasPrefix("/json/") {
             response = await PushwooshAPI(gateway: explainer, registrations: nil, logger: logger).respond(to: request)
         } else {
-            return notExplainable
+            return await ClientAPI.explain(request, by: explainer)
         }
         guard explainer.hasExplained, response.body.last == UInt8(ascii: "}") else { return response }
         var writer = JSONWriter()
@@ -74,11 +75,4 @@ enum ExplainedRequest {
         response.body += Array("}".utf8)
         return response
     }
-
-    private static let notExplainable = HTTPResponse.json(
-        400,
-        Array(
-            #"{"error":{"code":"explain_not_supported","message":"explain: nothing is explained on this path"}}"#.utf8
-        ),
-    )
 }

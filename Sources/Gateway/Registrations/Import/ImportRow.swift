@@ -46,7 +46,7 @@ struct ImportRow: RegistrationFields {
             let laID = try RegistrationRules.laID(try required(try string("laId"), "laId"), field: spelling(of: "laId"))
             registration = .activity(try activity(laID, now: now, hasCertificate: businessIDs.contains))
         case .start:
-            let type = try RegistrationRules.attributesType(
+            let type = try RegistrationRules.startedType(
                 try required(try string("attributesType"), "attributesType"),
                 field: spelling(of: "attributesType"),
             )
