@@ -151,9 +151,10 @@ public final class GatewayInstance: Sendable {
         _ queue: DeliveryStore,
         upTo limit: Int64,
         scheduled: Bool,
+        leaving apps: [Int64],
     ) async throws(PostgresError) {
-        let due = try await queue.backlog(upTo: limit)
-        let retries = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        let due = try await queue.backlog(upTo: limit, except: apps)
+        let retries = scheduled ? try await queue.scheduled(upTo: limit, with: apps) : nil
         let schedule = scheduled ? try await queue.schedule(upTo: limit) : nil
         state.withLock { state in
             state.queue = QueueDepth(
