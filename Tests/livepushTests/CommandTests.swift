@@ -22,6 +22,7 @@ extension EndToEndTests {
                 (["serve", "--provider-token-age", "60", "--provider-token-pause", "61"], "--provider-token-pause"),
                 (["serve", "--database-url", "x", "--token-guard-failures", "1"], "--token-guard-failures"),
                 (["app", "add"], "--sdk-app-id"),
+                (["app", "set", "--sdk-app-id", "1", "--database-url", "x"], "--live-activity-alert"),
                 (
                     ["app", "set", "--sdk-app-id", "1", "--database-url", "x"],
                     "nothing to change; give at least one of"
