@@ -202,6 +202,7 @@ extension EndToEndTests {
             ).answer()
             #expect(pushwoosh.status == 500 && pushwoosh.header("Retry-After") == "5")
             #expect(pushwoosh.text.contains(cause), "\(pushwoosh.text)")
+            #expect(try gateway.metrics().contains("\nlivepush_unreadable_secrets 3\n"))
             let lines = server.log.split(separator: "\n").filter { $0.contains("wrong master key") }
             #expect(lines.count == 1 && lines.allSatisfy { $0.contains(#""level":"error""#) }, "\(server.log)")
             #expect(!server.log.contains(right))

@@ -66,6 +66,9 @@ final class UnreadableSecrets: Sendable {
                 + "not the key that sealed them"
     }
 
+    /// How many there are.
+    var count: Int { applications.count + certificates.values.reduce(0) { $0 + $1.count } }
+
     /// Whether rows of any app are left to other gateways.
     var leavesWork: Bool { !certificates.isEmpty }
 

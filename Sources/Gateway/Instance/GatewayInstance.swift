@@ -166,6 +166,11 @@ public final class GatewayInstance: Sendable {
         }
     }
 
+    /// The configuration was read: so many of its secrets cannot be used.
+    func readConfiguration(unreadableSecrets count: Int) {
+        state.withLock { $0.counts.unreadableSecrets.set(Double(count)) }
+    }
+
     /// This process took over the work of a dead one.
     func tookOver() {
         state.withLock { $0.counts.takeovers.add() }

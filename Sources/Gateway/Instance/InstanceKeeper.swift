@@ -126,6 +126,7 @@ public final class InstanceKeeper {
             for alarm in directory.faults {
                 instance.alarms.raise(alarm)
             }
+            instance.readConfiguration(unreadableSecrets: directory.unreadable?.count ?? 0)
             if let obstacle = directory.obstacle {
                 logger.lasting(.error, InstanceKeeper.wrongMasterKey, ["error": .string(obstacle)])
             } else {
