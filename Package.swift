@@ -132,6 +132,7 @@ let package = Package(
                 .embedInCode("Schema/0024_start_order.sql"),
                 .embedInCode("Schema/0025_waiting_recipients.sql"),
                 .embedInCode("Schema/0026_answers_lost.sql"),
+                .embedInCode("Schema/0027_last_sent.sql"),
                 .embedInCode("Schema/plain_reason.sql"),
                 .embedInCode("Schema/roles.sql"),
             ],

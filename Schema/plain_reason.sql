@@ -11,6 +11,7 @@ RETURN CASE reason
     WHEN 'database_refused' THEN 'PostgreSQL refused to work on it; tried again every minute'
     WHEN 'not_readable' THEN 'stored by a newer release of livepush; waits for a gateway that can read it'
     WHEN 'certificate_missing' THEN 'no certificate for the businessId of its registration; waits for livepush certificate add'
+    WHEN 'secret_not_readable' THEN 'no gateway took it that can open the .p8 key stored for it: restart the gateways with the LIVEPUSH_MASTER_KEY that sealed it (livepush doctor names the secrets), or give the key again with livepush certificate add'
     WHEN 'mass_token_failure' THEN 'APNs knows hardly any of the app''s tokens in this environment (BadDeviceToken): bundle id, key or environment is wrong rather than the token'
     WHEN 'activity_push_refused' THEN 'the Live Activity push was refused for good; a notification follows'
     WHEN 'update_token_awaited' THEN 'its activity was started by a push and may still come up; goes out when the phone registers the update token'

@@ -18,6 +18,11 @@ enum ClientAnswer {
                 writer.member("applied", false)
                 writer.member("reason", "stale_sequence")
             }
+        case .activityEnded:
+            object { writer in
+                writer.member("applied", false)
+                writer.member("reason", "activity_ended")
+            }
         case .tokenOfOtherKind:
             ClientError(.invalidToken, "token \(RegistrationOutcome.otherKind)", field: "token").response
         }

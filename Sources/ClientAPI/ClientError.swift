@@ -22,7 +22,11 @@ struct ClientError: Error, Equatable {
     }
 
     init(_ unavailable: GatewayUnavailable) {
-        self.init(.unavailable, "the gateway cannot take the request now, repeat it later")
+        self.init(
+            .unavailable,
+            unavailable.reason == .secretNotReadable
+                ? GatewayUnavailable.secretNotReadable : "the gateway cannot take the request now, repeat it later",
+        )
         self.retryAfter = unavailable.retryAfter
     }
 

@@ -3,7 +3,7 @@ public protocol MessageGateway: AnyObject {
     /// The app as configured, or nil if there is none with that id.
     ///
     /// - Throws: ``GatewayUnavailable`` while a process that just began does not know yet what is configured: an app
-    ///   that it has not read of may well be there.
+    ///   that it has not read of may well be there; and where the app's secret key cannot be opened.
     func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application?
 
     /// Whether phones may register with this businessId of the app.
@@ -107,9 +107,16 @@ public struct GatewayUnavailable: Error, Equatable {
         case databaseRefused
         /// The request is only to be explained, and is of a kind that sends nothing.
         case nothingToExplain
+        /// The app, or its certificate, is stored, but this gateway cannot open its secret: another may.
+        case secretNotReadable
         /// The request is over a limit of its app that holds for all gateways together. Nothing was stored.
         case overLimit(RateLimitExceeded)
     }
+
+    /// What is in the way where it is a secret, in words for callers.
+    public static let secretNotReadable =
+        "this gateway cannot open what is stored of the app, since its LIVEPUSH_MASTER_KEY is not the one that sealed it; "
+        + "try again"
 
     /// What is in the way.
     public let reason: Reason

@@ -102,11 +102,11 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
 
     func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
         guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
-        return configured.applications[sdkAppID]
+        return try configured.application(sdkAppID)
     }
 
     func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {
-        directory.current.certificates[sdkAppID]?[businessID] != nil
+        directory.current.hasCertificate(businessID: businessID, in: sdkAppID)
     }
 
     func now() -> UnixTime {
@@ -169,7 +169,8 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
             }
         }
         let recipients = atOnce.reduce(0) { $0 + $1.order.recipients.count }
-        let owner = !atOnce.isEmpty && recipients <= engine.room ? instance.id(at: .now) : nil
+        let owner =
+            !atOnce.isEmpty && recipients <= engine.room && !areLeftToOthers(atOnce) ? instance.id(at: .now) : nil
         do throws(PostgresError) {
             let accepted = try await callers.accept(atOnce, later: later, toAll: toAll, owner: owner)
             for (message, acceptance) in zip(atOnce, accepted.atOnce) {
@@ -373,16 +374,17 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
     /// Stores a batch. One that PostgreSQL refuses is halved until the message that it refuses stands alone, so that no
     /// message fails for another's fault.
     private func store(_ batch: [Waiting]) async {
-        unanswered = batch
+        var parts = parts(of: batch)
+        unanswered = parts.count == 1 ? batch : parts.reversed().flatMap { $0 }
         answerTimer?.schedule(after: answerLimit)
         defer {
             answerTimer?.cancel()
             isStalled = false
         }
-        var parts = [batch]
         while let part = parts.popLast() {
             let recipients = part.reduce(0) { $0 + $1.message.order.recipients.count }
-            let owner = recipients <= engine.room ? instance.id(at: .now) : nil
+            let owner =
+                recipients <= engine.room && !areLeftToOthers(part.lazy.map(\.message)) ? instance.id(at: .now) : nil
             do throws(PostgresError) {
                 let acceptances = try await store.accept(part.map(\.message), owner: owner)
                 for (entry, acceptance) in zip(takeUnanswered(part.count), acceptances) {
@@ -407,6 +409,19 @@ final class MessageRouter: PushwooshGateway, MessageRevoker {
                 }
             }
         }
+    }
+
+    /// What is stored in one transaction, the last part first: what this gateway cannot send is stored without an owner,
+    /// so that any other takes it up at once.
+    private func parts(of batch: [Waiting]) -> [[Waiting]] {
+        guard let unreadable = directory.unreadable else { return [batch] }
+        let isLeft = { (entry: Waiting) in unreadable.leaves(entry.message.order.sdkAppID) }
+        return [batch.filter { !isLeft($0) }, batch.filter(isLeft)].filter { !$0.isEmpty }
+    }
+
+    private func areLeftToOthers(_ messages: some Sequence<DeliveryStore.NewMessage>) -> Bool {
+        guard let unreadable = directory.unreadable else { return false }
+        return messages.contains { unreadable.leaves($0.order.sdkAppID) }
     }
 
     /// The callers of the next messages of the batch, parts of which are stored in order; nobody once they were told to

@@ -13,6 +13,15 @@ public enum PushTopic {
         bundleID
     }
 
+    /// The bundle id of a text that is a topic of another push type than alert; nil: it is none.
+    public static func bundleID(ofTopic text: String) -> String? {
+        for suffix in [liveActivitySuffix, ".voip"] where text.hasSuffix(suffix) && text.utf8.count > suffix.utf8.count
+        {
+            return String(text.dropLast(suffix.count))
+        }
+        return nil
+    }
+
     /// Whether a text can be a bundle id: 1 to 155 letters, digits, `-` and `.`.
     public static func isBundleID(_ text: String) -> Bool {
         1...155 ~= text.utf8.count

@@ -44,6 +44,12 @@ struct PushwooshFault: Error, Equatable {
             self.init(.unavailable, "too much work waits, try again later", retryAfter: unavailable.retryAfter)
         case .databaseRefused:
             self.init(.unavailable, "internal error: the database refused the request")
+        case .secretNotReadable:
+            self.init(
+                .unavailable,
+                GatewayUnavailable.secretNotReadable,
+                retryAfter: unavailable.retryAfter,
+            )
         case .nothingToExplain:
             self.init(.argument, "there is nothing to explain: the method sends nothing")
         case .overLimit(let exceeded):

@@ -126,6 +126,12 @@ struct TencentError: Error, Equatable {
             self.init(.tooManyRequests, "too much work waits, try again later", retryAfter: unavailable.retryAfter)
         case .databaseRefused:
             self.init(.databaseRefused, "internal error: the database refused the request")
+        case .secretNotReadable:
+            self.init(
+                .databaseRefused,
+                GatewayUnavailable.secretNotReadable,
+                retryAfter: unavailable.retryAfter,
+            )
         case .nothingToExplain:
             self.init(.badParameter, path: "explain", "this command sends nothing that could be explained")
         case .overLimit(let exceeded):

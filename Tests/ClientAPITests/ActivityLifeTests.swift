@@ -57,7 +57,8 @@ struct ActivityLifeTests {
             try await begin(phone, hoursAgo: 9, ended: ended)
             let before = try phone.rows(Self.truth, of: "live_activity")
             let answer = try await phone.putActivity(token: Phone.token(1))
-            #expect(answer.applied == true)
+            #expect(answer.applied == !ended)
+            #expect(answer.reason == (ended ? "activity_ended" : nil))
             #expect(try phone.rows(Self.truth, of: "live_activity") == before)
             #expect(try age(phone) == "9")
             let state = try await phone.registrations().registrations.first?["state"]?.string
@@ -69,7 +70,7 @@ struct ActivityLifeTests {
     func newLife(hours: Int, ended: Bool) async throws {
         try await Phone.run { _, phone in
             try await begin(phone, hoursAgo: hours, ended: ended)
-            _ = try await phone.putActivity(token: Phone.token(2))
+            #expect(try await phone.putActivity(token: Phone.token(2)).applied == true)
             #expect(try phone.rows(Self.truth, of: "live_activity") == "0|1700000000|f||f|", "timestamps go on rising")
             #expect(try age(phone) == "0")
         }
@@ -90,10 +91,11 @@ struct ActivityLifeTests {
     func sameActivity(otherAccount: Bool) async throws {
         try await Phone.run { _, phone in
             try await begin(phone, hoursAgo: 3, ended: true)
-            _ =
+            let answer =
                 otherAccount
                 ? try await phone.putActivity(token: Phone.token(1), as: "bob")
                 : try await phone.putActivity("order-2", token: Phone.token(1))
+            #expect(answer.reason == "activity_ended")
             #expect(try phone.rows(Self.truth, of: "live_activity") == "0|1700000000|t|7|t|sandbox")
             #expect(try age(phone) == "3")
         }

@@ -16,13 +16,15 @@ struct Answer: Sendable {
     }
 
     var applied: Bool? { root["applied"]?.boolean }
+    /// Why nothing was applied.
+    var reason: String? { root["reason"]?.string }
     var cleared: Int64? { root["cleared"]?.integer }
     var expiresAt: Int64? { root["expiresAt"]?.integer }
     var code: String? { root["error"]?["code"]?.string }
     var field: String? { root["error"]?["field"]?.string }
 
     /// A success that changed nothing because of its sequence.
-    var isStale: Bool { status == 200 && applied == false && root["reason"]?.string == "stale_sequence" }
+    var isStale: Bool { status == 200 && applied == false && reason == "stale_sequence" }
 
     var registrations: [JSONValue] { root["registrations"]?.elements ?? [] }
 }

@@ -11,12 +11,13 @@ enum Fixture {
     static let lifetime: Int64 = 3600
 
     /// A throw-away key, used nowhere else.
+    static let keyText = """
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgH+A3FEF2vZKWEutUmP/UyAn2e8i0fNDznMw7IUQ2vOeh\
+        RANCAARra3QLNIRcNDO1FktLuUg/A+css3ivWpQ9u9GhYCIqpZxnVjhRnP3u6u81FvZNgZGVA46zEx6/x/v+WQKV61rb
+        """
+
     static func key() throws -> APNsSigningKey {
-        let text = """
-            MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgH+A3FEF2vZKWEutUmP/UyAn2e8i0fNDznMw7IUQ2vOeh\
-            RANCAARra3QLNIRcNDO1FktLuUg/A+css3ivWpQ9u9GhYCIqpZxnVjhRnP3u6u81FvZNgZGVA46zEx6/x/v+WQKV61rb
-            """
-        return try APNsSigningKey(privateKey: Array(text.utf8), teamID: "TEAM567890", keyID: "KEY4567890")
+        try APNsSigningKey(privateKey: Array(keyText.utf8), teamID: "TEAM567890", keyID: "KEY4567890")
     }
 
     static func certificate(
@@ -51,11 +52,12 @@ enum Fixture {
         suppression: PushOrder.Suppression? = nil,
         recipients: [String] = ["alice"],
         lifetime: Int64 = lifetime,
+        sdkAppID: Int64 = 1_400_000_000,
     ) -> PushOrder {
         PushOrder(
             dialect: .tencent,
             endpoint: "openim/sendmsg",
-            sdkAppID: 1_400_000_000,
+            sdkAppID: sdkAppID,
             messageKey: "1_2_3",
             sender: "administrator",
             recipients: recipients,
@@ -78,6 +80,7 @@ enum Fixture {
         _ order: PushOrder = order(),
         application: Application = application(),
         certificates: [Certificate]? = nil,
+        unreadable: [Int64: UnreadableSecrets.Certificate] = [:],
     ) throws -> MessageUnderWay {
         let certificates = try certificates ?? [certificate()]
         return MessageUnderWay(
@@ -86,6 +89,7 @@ enum Fixture {
             deadline: accepted + .seconds(order.lifetime),
             application: application,
             certificates: Dictionary(uniqueKeysWithValues: certificates.map { ($0.businessID, $0) }),
+            unreadable: unreadable,
         )
     }
 

@@ -66,7 +66,8 @@ final class StoreDatabase {
             "0012_suspects.sql", "0013_claim_answer.sql", "0014_waiting_alerts.sql", "0015_content_schema.sql",
             "0016_start_tokens.sql", "0017_channels.sql", "0018_fan_out.sql", "0019_schedule.sql",
             "0020_pushwoosh.sql", "0021_revocations.sql", "0022_push_lines.sql", "0023_limits_and_imports.sql",
-            "0024_start_order.sql", "0025_waiting_recipients.sql", "0026_answers_lost.sql", "plain_reason.sql",
+            "0024_start_order.sql", "0025_waiting_recipients.sql", "0026_answers_lost.sql", "0027_last_sent.sql",
+            "plain_reason.sql",
         ]
         let app = "INSERT INTO app (sdk_app_id, secret_key_sealed, administrators) VALUES (\(sdkAppID), '', '{a}')"
         try server.psql(files.map { "\\i '\(folder)\($0)'\n" }.joined() + app, database: url)
@@ -259,13 +260,14 @@ extension StoreDatabase {
 extension Settlement.Next {
     /// One target that APNs accepted.
     static func accepted(_ installation: String = "phone-1") throws -> Settlement.Next {
-        let target = DeliveryTarget(
+        var target = DeliveryTarget(
             kind: .activity,
             installation: installation,
             tokenFingerprint: try Fixture.token(1).fingerprint,
             state: .settled(.acceptedByAPNs),
             reason: "activity_registered",
         )
+        target.sentAt = Fixture.accepted
         let record = DeliveryRecord(
             route: .liveActivity,
             routeReason: "activity_registered",

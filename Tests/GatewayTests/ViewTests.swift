@@ -122,6 +122,31 @@ struct ViewTests {
         }
     }
 
+    @Test("the last push to a registration is the last one that was sent, whatever was decided against since or before")
+    func lastPush() async throws {
+        try await StoreDatabase.run { _, database in
+            try database.registerActivity()
+            func decided(_ outcome: String, sent: String, seconds ago: Int) throws {
+                try database.sql(
+                    """
+                    INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, installation, la_id, route,
+                        route_reason, fallback, outcome, attempts, sent_at, finished_at)
+                    VALUES (\(ago), now() - interval '1 second' * \(ago), \(StoreDatabase.sdkAppID), 'alice',
+                        'phone-1', 'order-7', 'live_activity', 'x', false, '\(outcome)', 0, \(sent), now())
+                    """
+                )
+            }
+            let seen = "SELECT last_push_at, last_outcome FROM registrations"
+            try decided("unchanged", sent: "NULL", seconds: 4)
+            #expect(try database.sql(seen) == "|unchanged")
+            try decided("accepted_by_apns", sent: "'2026-01-01 12:00Z'", seconds: 3)
+            try decided("refused", sent: "'2026-01-02 12:00Z'", seconds: 2)
+            try decided("superseded", sent: "NULL", seconds: 1)
+            let expected = "SELECT '2026-01-02 12:00Z'::timestamptz"
+            #expect(try database.sql(seen) == database.sql(expected) + "|superseded")
+        }
+    }
+
     @Test(
         "a registration is live, ended or expired",
         arguments: [

@@ -137,6 +137,7 @@ struct EnvelopeTests {
         "a gateway that cannot take it now",
         arguments: [
             (.databaseAway, 20004, "5"), (.overloaded, 60007, "5"), (.databaseRefused, 91000, nil),
+            (.secretNotReadable, 91000, "5"),
         ] as [(GatewayUnavailable.Reason, Int64, String?)],
         ["openim/sendmsg", "openim/batchsendmsg"]
     )

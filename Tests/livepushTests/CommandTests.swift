@@ -7,6 +7,11 @@ extension EndToEndTests {
     /// The command line: exit codes, errors, the schema.
     @Suite
     struct CommandTests {
+        /// Without an environment, which is asked for once the bundle id is in order.
+        private static func certificate(of bundleID: String) -> [String] {
+            ["certificate", "add", "--sdk-app-id", "1", "--business-id", "1", "--bundle-id", bundleID]
+        }
+
         @Test(
             "Usage errors exit 64 and name what is wrong on stderr",
             arguments: [
@@ -17,7 +22,15 @@ extension EndToEndTests {
                 (["serve", "--provider-token-age", "60", "--provider-token-pause", "61"], "--provider-token-pause"),
                 (["serve", "--database-url", "x", "--token-guard-failures", "1"], "--token-guard-failures"),
                 (["app", "add"], "--sdk-app-id"),
+                (["app", "set", "--sdk-app-id", "1", "--database-url", "x"], "--live-activity-alert"),
+                (
+                    ["app", "set", "--sdk-app-id", "1", "--database-url", "x"],
+                    "nothing to change; give at least one of"
+                ),
                 (["certificate", "add", "--sdk-app-id", "1"], "--business-id"),
+                (certificate(of: "com.ex.app.push-type.liveactivity"), "give the bare bundle id: com.ex.app\n"),
+                (certificate(of: "com.ex.app.voip"), "give the bare bundle id: com.ex.app\n"),
+                (certificate(of: ".voip"), "--environment"), (certificate(of: "com.ex.voip.app"), "--environment"),
                 (["usersig", "--sdk-app-id", "1"], "--identifier"),
                 (["retention", "--database-url", "x", "--days", "0"], "--days"),
                 (["retention", "--database-url", "x", "--lock-timeout", "0"], "--lock-timeout"),

@@ -127,10 +127,16 @@ final class GatewayUnderTest {
 
     /// Starts a `livepush serve`, with delays that a test can wait for and no pause between pushes to one activity, and
     /// waits until it is ready. Requests go to the last one started.
+    ///
+    /// - Parameter becomingReady: false: its master key is wrong, and it is waited for that it says so.
     @discardableResult
-    func serve(_ flags: [String] = [], trustsPeer: Bool = true) throws -> GatewayServer {
+    func serve(
+        _ flags: [String] = [],
+        trustsPeer: Bool = true,
+        becomingReady: Bool = true,
+    ) throws -> GatewayServer {
         let server = try startServer(flags, trustsPeer: trustsPeer)
-        guard try server.isReady() else {
+        guard try server.isReady(orNotFor: becomingReady ? nil : "LIVEPUSH_MASTER_KEY") else {
             throw ChildProcess.Failure("livepush serve is not ready: \(server.log)")
         }
         servers.append(server)
@@ -355,9 +361,13 @@ final class GatewayServer {
     var log: String { program.errors }
 
     /// Waits until it answers 200 to `/readyz`, or has ended.
-    func isReady() throws -> Bool {
+    ///
+    /// - Parameter obstacle: a word of the reason for which it is to answer 503 instead.
+    func isReady(orNotFor obstacle: String? = nil) throws -> Bool {
         let isUp = eventually(within: 20) {
-            program.status != nil || (try? HTTPExchange("GET", port: port, "/readyz").answer().status) == 200
+            if program.status != nil { return true }
+            guard let answer = try? HTTPExchange("GET", port: port, "/readyz").answer() else { return false }
+            return obstacle.map { answer.status == 503 && answer.text.contains($0) } ?? (answer.status == 200)
         }
         return isUp && program.status == nil
     }

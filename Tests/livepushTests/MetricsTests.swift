@@ -49,6 +49,7 @@ extension EndToEndTests {
                     #"livepush_apns_waiting{environment="sandbox"} 0"#,
                     "livepush_recipients_in_memory 0", "livepush_instance_alive 1",
                     "livepush_instance_registrations_total 1", "livepush_takeovers_total 0",
+                    "livepush_unreadable_secrets 0",
                     #"livepush_postgres_connections{state="open"} 4"#,
                     #"livepush_queue_rows{state="due"} 0"#, "livepush_queue_oldest_seconds 0",
                     "livepush_lanes 1", "livepush_lanes_blocked 0",

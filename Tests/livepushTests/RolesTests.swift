@@ -92,9 +92,9 @@ extension EndToEndTests {
                 INSERT INTO device (sdk_app_id, account, installation, token, business_id)
                 VALUES (1, 'a', 'i', sha256('t'), 1), (1, 'b', 'j', sha256('u'), 1);
                 INSERT INTO delivery (message_id, accepted_at, sdk_app_id, account, installation, route, route_reason,
-                    fallback, outcome, apns_reason, attempts)
+                    fallback, outcome, apns_reason, attempts, sent_at)
                 SELECT row_number() OVER (), now() - age * interval '1 minute', 1, 'a', 'i', route, 'why', false, outcome,
-                    reason, 1
+                    reason, 1, now()
                 FROM (VALUES (3, 'notification', 'refused', 'BadTopic'), (2, 'notification', 'accepted_by_apns', NULL),
                     (1, 'live_activity', 'token_dead', 'Unregistered')) AS row (age, route, outcome, reason);
                 """

@@ -13,6 +13,23 @@ public final class ApplicationDirectory: Sendable {
         var codes: [String: ApplicationCode] = [:]
         /// By the digest of the token.
         var apiTokens: [[UInt8]: APIToken] = [:]
+        /// What is stored and cannot be used; nil: nothing.
+        var unreadable: UnreadableSecrets?
+
+        /// The app; nil if there is none with that id.
+        ///
+        /// - Throws: where it is stored and its secret key cannot be opened.
+        func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
+            if let application = applications[sdkAppID] { return application }
+            guard unreadable?.applications[sdkAppID] == nil else { throw GatewayUnavailable(.secretNotReadable) }
+            return nil
+        }
+
+        /// Whether the app has a certificate with this businessId, be its key readable or not.
+        func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {
+            certificates[sdkAppID]?[businessID] != nil
+                || unreadable?.certificates[sdkAppID]?[businessID] != nil
+        }
     }
 
     let seal: SecretSeal
@@ -29,6 +46,16 @@ public final class ApplicationDirectory: Sendable {
         var complaints: Set<String> = []
         /// Rows that could not be used at the last reading.
         var faults: [Alarm] = []
+        var applicationSecrets = UnreadableSecrets.Count()
+        var certificateKeys = UnreadableSecrets.Count()
+
+        /// One alarm takes the place of those of each secret of a kind of which the key opens none.
+        mutating func tellAtOnce(_ obstacle: String) {
+            faults.removeAll { fault in
+                (fault.businessID == nil ? applicationSecrets : certificateKeys).isLocked
+            }
+            faults.append(.wrongMasterKey(obstacle))
+        }
     }
 
     private enum Opened: Sendable {
@@ -51,6 +78,12 @@ public final class ApplicationDirectory: Sendable {
     /// Rows that could not be used when they were last read.
     var faults: [Alarm] { state.withLock { $0.faults } }
 
+    /// What is stored and cannot be used; nil: nothing.
+    var unreadable: UnreadableSecrets? { state.withLock { $0.snapshot.unreadable } }
+
+    /// Why no requests should be sent to this gateway, in words: its master key opens none of a whole kind of secrets.
+    public var obstacle: String? { unreadable?.obstacle }
+
     /// A message with what is configured for its app now.
     func underWay(_ receipt: AcceptedMessage, _ order: PushOrder, deadline: UnixTime) -> MessageUnderWay {
         let configured = current
@@ -60,8 +93,11 @@ public final class ApplicationDirectory: Sendable {
             deadline: deadline,
             // An app that was removed has no registrations and no certificates left: nothing can be sent.
             application: configured.applications[order.sdkAppID]
+                // To send it takes all that is configured but the secret key.
+                ?? configured.unreadable?.applications[order.sdkAppID]
                 ?? Application(sdkAppID: order.sdkAppID, secretKey: [], administrators: []),
             certificates: configured.certificates[order.sdkAppID] ?? [:],
+            unreadable: configured.unreadable?.certificates[order.sdkAppID] ?? [:],
         )
     }
 
@@ -94,6 +130,8 @@ public final class ApplicationDirectory: Sendable {
         var after = State()
         after.isRead = true
         after.complaints = before.complaints
+        var locked: [Int64: Application] = [:]
+        var unreadable: [Int64: [Int64: UnreadableSecrets.Certificate]] = [:]
         for row in results[0].rows {
             let id = try row.integer(0)
             let owner = SecretOwner.application(id)
@@ -101,12 +139,14 @@ public final class ApplicationDirectory: Sendable {
             if case .application(version, let known)? = before.fingerprints[owner] {
                 after.fingerprints[owner] = .application(version: version, known)
                 after.snapshot.applications[id] = known
+                after.applicationSecrets.add(isOpen: true)
                 continue
             }
-            guard let secret = open(try row.bytes(2), owner, version, (id, nil), &after) else { continue }
+            let secret = open(try row.bytes(2), owner, version, (id, nil), &after)
+            after.applicationSecrets.add(isOpen: secret != nil)
             let application = Application(
                 sdkAppID: id,
-                secretKey: secret,
+                secretKey: secret ?? [],
                 administrators: Set(try row.texts(3).compactMap { $0 }),
                 requiresImportedAccounts: try row.boolean(4),
                 copiesAlertToLiveActivity: try row.boolean(5),
@@ -125,6 +165,10 @@ public final class ApplicationDirectory: Sendable {
                     ),
                 ),
             )
+            guard secret != nil else {
+                locked[id] = application
+                continue
+            }
             after.fingerprints[owner] = .application(version: version, application)
             after.snapshot.applications[id] = application
         }
@@ -136,19 +180,29 @@ public final class ApplicationDirectory: Sendable {
             if case .certificate(version, let known)? = before.fingerprints[owner] {
                 after.fingerprints[owner] = .certificate(version: version, known)
                 after.snapshot.certificates[id, default: [:]][businessID] = known
+                after.certificateKeys.add(isOpen: true)
                 continue
             }
-            guard let text = open(try row.bytes(6), owner, version, (id, businessID), &after),
-                let scope = Certificate.Scope(rawValue: try row.text(7))
-            else { continue }
+            let bundleID = try row.text(3)
+            let scope = Certificate.Scope(rawValue: try row.text(7))
+            let text = open(try row.bytes(6), owner, version, (id, businessID), &after)
+            after.certificateKeys.add(isOpen: text != nil)
+            guard let text, let scope else {
+                unreadable[id, default: [:]][businessID] = .init(bundleID: bundleID, scope: scope)
+                if text != nil {
+                    complain("certificate not usable", owner, version, (id, businessID), "environment", &after)
+                }
+                continue
+            }
             let key: APNsSigningKey
             do {
                 key = try APNsSigningKey(privateKey: text, teamID: try row.text(4), keyID: try row.text(5))
             } catch {
+                unreadable[id, default: [:]][businessID] = .init(bundleID: bundleID, scope: scope)
                 complain("certificate not usable", owner, version, (id, businessID), "\(error)", &after)
                 continue
             }
-            let certificate = Certificate(businessID: businessID, bundleID: try row.text(3), key: key, scope: scope)
+            let certificate = Certificate(businessID: businessID, bundleID: bundleID, key: key, scope: scope)
             after.fingerprints[owner] = .certificate(version: version, certificate)
             after.snapshot.certificates[id, default: [:]][businessID] = certificate
         }
@@ -160,6 +214,7 @@ public final class ApplicationDirectory: Sendable {
             )
             after.snapshot.codes[code.code] = code
             after.snapshot.applications[code.sdkAppID]?.hasApplicationCode = true
+            locked[code.sdkAppID]?.hasApplicationCode = true
         }
         for row in results[3].rows {
             guard let scope = APIToken.Scope(rawValue: try row.text(2)) else { continue }
@@ -167,6 +222,18 @@ public final class ApplicationDirectory: Sendable {
         }
         for id in after.snapshot.applications.keys {
             after.snapshot.applications[id]?.contentSchemas = schemas.schemas(of: id)
+        }
+        for id in locked.keys {
+            locked[id]?.contentSchemas = schemas.schemas(of: id)
+        }
+        after.snapshot.unreadable = UnreadableSecrets(
+            applications: locked,
+            certificates: unreadable,
+            usable: Set(after.snapshot.certificates.keys),
+            counts: (after.applicationSecrets, after.certificateKeys),
+        )
+        if let obstacle = after.snapshot.unreadable?.obstacle {
+            after.tellAtOnce(obstacle)
         }
         state.withLock { [after] in $0 = after }
         let used = Set(after.snapshot.certificates.values.flatMap { $0.values.map(\.key) })

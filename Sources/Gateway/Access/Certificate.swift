@@ -8,6 +8,14 @@ public struct Certificate: Sendable, Equatable {
         case sandbox
         case production
         case both
+
+        func covers(_ environment: APNsEnvironment) -> Bool {
+            switch self {
+            case .both: true
+            case .sandbox: environment == .sandbox
+            case .production: environment == .production
+            }
+        }
     }
 
     /// The number that phones register with.
@@ -30,13 +38,7 @@ public struct Certificate: Sendable, Equatable {
         self.scope = scope
     }
 
-    func covers(_ environment: APNsEnvironment) -> Bool {
-        switch scope {
-        case .both: true
-        case .sandbox: environment == .sandbox
-        case .production: environment == .production
-        }
-    }
+    func covers(_ environment: APNsEnvironment) -> Bool { scope.covers(environment) }
 }
 
 /// Where one attempt goes: an environment and the certificate that signs for it.
@@ -60,8 +62,7 @@ public struct PushDestination: Sendable, Equatable {
     ) -> [PushDestination] {
         guard let own = certificates[businessID] else { return [] }
         let preferred = known ?? (own.covers(.production) ? .production : .sandbox)
-        let other: APNsEnvironment = preferred == .production ? .sandbox : .production
-        return [preferred, other].compactMap { environment in
+        return [preferred, preferred.other].compactMap { environment in
             let certificate = own.covers(environment) ? own : sibling(of: own, for: environment, in: certificates)
             return certificate.map { PushDestination(certificate: $0, environment: environment) }
         }
@@ -76,4 +77,8 @@ public struct PushDestination: Sendable, Equatable {
             .filter { $0.bundleID == own.bundleID && $0.covers(environment) }
             .min { $0.businessID < $1.businessID }
     }
+}
+
+extension APNsEnvironment {
+    var other: APNsEnvironment { self == .production ? .sandbox : .production }
 }

@@ -6,12 +6,20 @@ public enum SealedSecrets {
     public struct Findings: Sendable, Equatable {
         /// How many secrets there are.
         public var count = 0
+        /// How many each table has.
+        public var stored: [String: Int] = [:]
         /// Those that do not open: table, and the row in words.
         public var unreadable: [(table: String, row: String)] = []
 
+        /// Tables that have secrets of which none opens: the key is wrong, rather than a row damaged.
+        public var locked: Set<String> {
+            Set(stored.filter { table, count in unreadable.count { $0.table == table } == count }.keys)
+        }
+
         /// Whether both say the same.
         public static func == (left: Findings, right: Findings) -> Bool {
-            left.count == right.count && left.unreadable.elementsEqual(right.unreadable, by: ==)
+            left.count == right.count && left.stored == right.stored
+                && left.unreadable.elementsEqual(right.unreadable, by: ==)
         }
     }
 
@@ -32,6 +40,7 @@ public enum SealedSecrets {
                     key.append(try row.text(.index(index + 1)))
                 }
                 findings.count += 1
+                findings.stored["\(column.table)", default: 0] += 1
                 if (try? seal.open(try row.bytes(0), for: column.owner(key))) == nil {
                     findings.unreadable.append((table: "\(column.table)", row: column.name(key)))
                 }

@@ -143,6 +143,14 @@ extension Alarm {
         )
     }
 
+    /// The master key of this gateway opens none of a kind of secrets.
+    static func wrongMasterKey(_ obstacle: String) -> Alarm {
+        Alarm(
+            key: Key(kind: .secretNotReadable, sdkAppID: 0, subject: "master key"),
+            detail: "\(obstacle); the gateway is not ready and leaves the work to others",
+        )
+    }
+
     /// So many tokens fail that the configuration must be wrong.
     static func massTokenFailure(
         of failures: Int,

@@ -29,9 +29,12 @@ struct ChannelTarget {
         self.environment = environment
     }
 
-    /// - Throws: the same, and that nothing is known yet of what is configured.
+    /// - Throws: the same, that nothing is known yet of what is configured, and that the certificate cannot be opened here.
     init(of order: ChannelOrder, in directory: ApplicationDirectory) throws(ChannelFault) {
         guard let known = directory.known else { throw .unavailable(GatewayUnavailable(.databaseAway)) }
+        guard known.unreadable?.certificates[order.sdkAppID]?[order.businessID] == nil else {
+            throw .unavailable(GatewayUnavailable(.secretNotReadable))
+        }
         do throws(RegistrationFault) {
             try self.init(of: order, in: known.certificates[order.sdkAppID] ?? [:])
         } catch {

@@ -84,7 +84,7 @@ final class QueuePoller {
         while !isClosed, let owner = instance.id(at: .now), engine.room > 0 {
             let limit = rowsWithRoom
             let work = try await taken { () throws(PostgresError) in
-                try await store.takeDue(owner: owner, limit: Int64(limit))
+                try await store.takeDue(owner: owner, limit: Int64(limit), without: directory.unreadable)
             }
             await resume(work, owner) {}
             guard work.count == limit else { return }
@@ -140,7 +140,12 @@ final class QueuePoller {
             let limit = min(engine.room, engine.lines.room(in: line, at: .now), DeliveryEngine.batchSize)
             guard limit > 0 else { return }
             let work = try await taken { () throws(PostgresError) in
-                try await store.takeDue(owner: owner, limit: Int64(limit), from: line)
+                try await store.takeDue(
+                    owner: owner,
+                    limit: Int64(limit),
+                    from: line,
+                    without: directory.unreadable,
+                )
             }
             await resume(work, owner, from: line) {}
             guard work.count == limit else { return }
@@ -171,7 +176,7 @@ final class QueuePoller {
 
     /// - Returns: whether there were any for which there was a place.
     private func takeSuspects(_ owner: Int64) async throws(PostgresError) -> Bool {
-        guard try await store.hasSuspects() else {
+        guard try await store.hasSuspects(except: directory.unreadable?.leftToOthers ?? []) else {
             instance.suspects(of: owner) { $0.rest() }
             return false
         }
@@ -194,7 +199,12 @@ final class QueuePoller {
         var unused = places
         defer { instance.suspects(of: owner) { $0.giveBack(unused, isolation) } }
         let work = try await taken { () throws(PostgresError) in
-            try await store.takeDue(owner: owner, limit: Int64(places), isolation)
+            try await store.takeDue(
+                owner: owner,
+                limit: Int64(places),
+                isolation,
+                without: directory.unreadable,
+            )
         }
         unused -= work.count
         await resume(work, owner) {

@@ -150,6 +150,11 @@ extension RecipientDelivery {
             let open = candidates.filter { $0.environment != refused }
             destinations = open.isEmpty ? candidates : open
         }
+        let wanted = progress.targets[index].refusedIn?.other ?? token.environment ?? candidates.first?.environment
+        guard !message.lacksKey(for: token.businessID, in: wanted ?? .production) else {
+            waitForSecret(index, schedule, now)
+            return nil
+        }
         guard let first = destinations.first else {
             // Neither the message's fault nor the phone's: it waits for `livepush certificate add` or its deadline.
             progress.targets[index].statusReason = "certificate_missing"
@@ -216,6 +221,13 @@ extension RecipientDelivery {
     mutating func wait(_ index: Int, until: UnixTime, because reason: String? = nil) {
         let reason = reason ?? progress.targets[index].statusReason ?? "no_answer"
         progress.targets[index].state = .waiting(until: until, reason: reason)
+    }
+
+    /// Another gateway may be able to use the key, so it may go on at once; if it comes back here, it waits.
+    mutating func waitForSecret(_ index: Int, _ schedule: RetrySchedule, _ now: UnixTime) {
+        let isFirst = progress.targets[index].statusReason != UnreadableSecrets.reason
+        progress.targets[index].statusReason = UnreadableSecrets.reason
+        wait(index, until: now + (isFirst ? .zero : schedule.holdDelay))
     }
 
     func earliestWaiting() -> (UnixTime, String)? {

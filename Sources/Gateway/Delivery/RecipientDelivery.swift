@@ -225,6 +225,13 @@ struct RecipientDelivery: Sendable {
                 progress.targets[index].refusedIn = pushed.attempt.destination.environment
                 return .push([next.attempt])
             }
+            let tried = pushed.attempt.destination
+            if message.lacksKey(for: tried.certificate.businessID, in: tried.environment.other) {
+                // Whether the token is bad is not known before the other environment was asked.
+                progress.targets[index].refusedIn = tried.environment
+                waitForSecret(index, schedule, now)
+                break
+            }
             let suspectToken = SuspectToken(
                 pushed.attempt,
                 pushed.knownEnvironment,
@@ -405,7 +412,8 @@ struct RecipientDelivery: Sendable {
     private mutating func expire(of message: MessageUnderWay) -> Action {
         settleOpenTargets(as: .expired, reason: nil)
         let isRecorded = progress.targets.contains { $0.state == .settled(.expired) }
-        return finish(of: message, adding: isRecorded ? nil : nothing(.expired, "deadline_passed"))
+        let reason = message.isLeftToOthers ? UnreadableSecrets.reason : "deadline_passed"
+        return finish(of: message, adding: isRecorded ? nil : nothing(.expired, reason))
     }
 
     mutating func finish(of message: MessageUnderWay, adding last: DeliveryRecord?) -> Action {

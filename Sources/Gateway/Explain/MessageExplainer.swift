@@ -67,14 +67,14 @@ public final class MessageExplainer: PushwooshGateway {
     /// The app, whose limits count nothing but UserSigs that are not accepted.
     public func application(_ sdkAppID: Int64) throws(GatewayUnavailable) -> Application? {
         guard let configured = directory.known else { throw GatewayUnavailable(.databaseAway) }
-        guard var application = configured.applications[sdkAppID] else { return nil }
+        guard var application = try configured.application(sdkAppID) else { return nil }
         application.rateLimiter = application.rateLimiter.map { $0.ofRequestsWithoutEffect() }
         return application
     }
 
     /// As the gateway that sends.
     public func hasCertificate(businessID: Int64, in sdkAppID: Int64) -> Bool {
-        directory.current.certificates[sdkAppID]?[businessID] != nil
+        directory.current.hasCertificate(businessID: businessID, in: sdkAppID)
     }
 
     /// The time by PostgreSQL's clock.

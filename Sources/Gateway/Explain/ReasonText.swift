@@ -39,6 +39,9 @@ public enum ReasonText {
         "paced": "another push went to the activity a moment ago; the newest of what waits goes out in a second",
         "registration_gone": "the registration was cleared",
         "certificate_missing": "there is no certificate for the businessId of the registration",
+        "secret_not_readable":
+            "this gateway cannot open the .p8 key that is stored for the businessId of the registration: its "
+            + "LIVEPUSH_MASTER_KEY is not the one that sealed it; a gateway that can takes the push over",
         "permission_denied": "the person has denied notifications",
         "app_in_foreground": "the app is in front on the phone",
         "no_text": "there is nothing to show: no Title, no Desc and no text that derives from MsgBody",

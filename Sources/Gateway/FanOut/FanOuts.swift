@@ -229,6 +229,10 @@ final class FanOuts {
             await finish(fanOut, as: end)
             return false
         }
+        guard fanOut.fate == .quarantined || directory.unreadable?.leaves(order.sdkAppID) != true else {
+            await giveBack(fanOut, for: .zero, because: UnreadableSecrets.reason)
+            return false
+        }
         guard await isFree(fanOut, standing) else { return false }
         let listed = await attempt(fanOut) { () throws(PostgresError) in
             let limit = Int64(fanOut.places)

@@ -151,9 +151,10 @@ public final class GatewayInstance: Sendable {
         _ queue: DeliveryStore,
         upTo limit: Int64,
         scheduled: Bool,
+        leaving apps: [Int64],
     ) async throws(PostgresError) {
-        let due = try await queue.backlog(upTo: limit)
-        let retries = scheduled ? try await queue.scheduled(upTo: limit) : nil
+        let due = try await queue.backlog(upTo: limit, except: apps)
+        let retries = scheduled ? try await queue.scheduled(upTo: limit, with: apps) : nil
         let schedule = scheduled ? try await queue.schedule(upTo: limit) : nil
         state.withLock { state in
             state.queue = QueueDepth(
@@ -163,6 +164,11 @@ public final class GatewayInstance: Sendable {
                 schedule: schedule ?? state.queue?.schedule,
             )
         }
+    }
+
+    /// The configuration was read: so many of its secrets cannot be used.
+    func readConfiguration(unreadableSecrets count: Int) {
+        state.withLock { $0.counts.unreadableSecrets.set(Double(count)) }
     }
 
     /// This process took over the work of a dead one.

@@ -9,6 +9,8 @@ import PostgresClient
 /// The heartbeat has a connection of its own and waits for nothing else, since a process whose heartbeat is late loses
 /// its work.
 public final class InstanceKeeper {
+    private static let wrongMasterKey: StaticString = "wrong master key: the gateway is not ready"
+
     private let instance: GatewayInstance
     private let directory: ApplicationDirectory
     private let backlogLimit: Int64
@@ -124,6 +126,12 @@ public final class InstanceKeeper {
             for alarm in directory.faults {
                 instance.alarms.raise(alarm)
             }
+            instance.readConfiguration(unreadableSecrets: directory.unreadable?.count ?? 0)
+            if let obstacle = directory.obstacle {
+                logger.lasting(.error, InstanceKeeper.wrongMasterKey, ["error": .string(obstacle)])
+            } else {
+                logger.over(InstanceKeeper.wrongMasterKey, "the master key opens the secrets again")
+            }
             return true
         } catch {
             logger.lasting(.warning, "configuration not read", ["error": .describing(error)])
@@ -138,7 +146,16 @@ public final class InstanceKeeper {
         var notHeld: Set<Int64> = []
         while !isClosed {
             await attempt("backlog not counted") { () throws(PostgresError) in
-                try await instance.measureBacklog(queue, upTo: backlogLimit, scheduled: round % 5 == 0)
+                let left = directory.unreadable?.leftToOthers ?? []
+                if !left.isEmpty {
+                    try await queue.nameUnreadable(left)
+                }
+                try await instance.measureBacklog(
+                    queue,
+                    upTo: backlogLimit,
+                    scheduled: round % 5 == 0,
+                    leaving: left,
+                )
             }
             if round % 1800 == 0 {
                 await attempt("partitions not made") { () throws(PostgresError) in

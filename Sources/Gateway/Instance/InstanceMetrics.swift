@@ -64,6 +64,7 @@ public struct InstanceMetrics: Sendable {
         page.write(late)
         page.write(counts.takeovers)
         page.write(counts.registrations)
+        page.write(counts.unreadableSecrets)
     }
 }
 
@@ -76,6 +77,11 @@ struct InstanceCounts: Sendable {
     var registrations = Counter<NoLabels>(
         "livepush_instance_registrations_total",
         help: "How often this process registered: once at its start, and each time after it dropped its work.",
+    )
+    var unreadableSecrets = Gauge<NoLabels>(
+        "livepush_unreadable_secrets",
+        help: "Secret keys of apps and keys of certificates that this gateway cannot open or use.",
+        value: 0,
     )
 }
 

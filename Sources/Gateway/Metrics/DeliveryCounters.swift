@@ -72,7 +72,8 @@ final class DeliveryCounters {
     }
 
     private static let ownReasons: Set<String> = [
-        PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", "database_refused", "no_answer",
+        PushComposer.payloadOverLimit, APNsHold.tokenNotSigned, "certificate_missing", UnreadableSecrets.reason,
+        "database_refused", "no_answer",
         "connect_failed", "connection_lost", "stream_refused", "stream_reset", "timeout", "closed",
         RecipientDelivery.backlogged, "mass_token_failure", "provider_token_unavailable", CheckedContent.refused,
         CheckedContent.replaced, RecipientDelivery.updateTokenAwaited, RecipientDelivery.startGuarded,

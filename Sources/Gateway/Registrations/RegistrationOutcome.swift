@@ -4,6 +4,8 @@ public enum RegistrationOutcome: Sendable, Equatable {
     case applied(expiresAt: UnixTime?)
     /// Its sequence is lower than a known one, or the same as that of other content. Nothing changed.
     case staleSequence
+    /// The token is the one of an activity to which an end was sent: that is not reopened, and gets no more pushes.
+    case activityEnded
     /// The token given for an activity is a phone's device token or a push-to-start token. Nothing changed.
     case tokenOfOtherKind
 

@@ -45,7 +45,7 @@ public final class RegistrationStore {
     }
 
     /// Registers an activity token: a rotated one goes on with the activity's life, one after an accepted `end`, a
-    /// clear or the activity's 8 hours begins a new life; takes installation and token from whoever had them. A token that
+    /// clear or the activity's 8 hours begins a new life; the same one after an `end` does not; takes installation and token from whoever had them. A token that
     /// is registered for something else is refused: APNs would take updates for it, and no activity would get them.
     public func putActivity(
         _ registration: ActivityRegistration,
@@ -53,7 +53,9 @@ public final class RegistrationStore {
     ) async throws(GatewayUnavailable) -> RegistrationOutcome {
         let statement = PostgresStatement(
             """
-            SELECT applied, expires_at
+            SELECT applied, expires_at,
+                -- As it was before: the function leaves it so.
+                EXISTS (SELECT FROM live_activity WHERE sdk_app_id = $1 AND token = $5 AND ended_at IS NOT NULL)
             FROM register_activity($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             -- Depends on no row of the function's, so that it decides whether the function is called at all.
             WHERE NOT EXISTS (SELECT FROM device WHERE sdk_app_id = $1 AND token = $5)
@@ -72,6 +74,7 @@ public final class RegistrationStore {
         return try reading { () throws(PostgresError) in
             guard let row = results.first?.rows.first else { return .tokenOfOtherKind }
             guard try row.boolean(0) else { return .staleSequence }
+            guard try !row.boolean(2) else { return .activityEnded }
             return .applied(expiresAt: UnixTime(microseconds: try row.timestampMicroseconds(1)))
         }
     }

@@ -30,39 +30,45 @@ extension DeliveryStore {
     /// - Parameters:
     ///   - limit: at most so many rows.
     ///   - isolation: only rows that are to run so.
+    ///   - unreadable: the secrets that this gateway cannot use, so that it leaves rows to others; nil: there are none.
     func takeDue(
         owner: Int64,
         limit: Int64,
         _ isolation: InstanceDeaths.Isolation = .none,
+        without unreadable: UnreadableSecrets? = nil,
     ) async throws(PostgresError) -> [DueWork] {
         // Two texts rather than one with a parameter: only then does the planner see which index has the rows.
         try await take(
             isolation == .none
-                ? PostgresStatement(
-                    unsafeText: DeliveryStore.taking("line IS NULL AND due <= now() AND takeovers = 0"),
+                ? DeliveryStore.taking(
+                    "line IS NULL AND due <= now() AND takeovers = 0",
                     [.integer(owner), .integer(limit)],
+                    without: unreadable,
                 )
-                : PostgresStatement(
-                    unsafeText: DeliveryStore.taking(
-                        """
-                        due <= now() AND takeovers > 0
-                            AND (CASE WHEN lone_takeovers > 0 OR takeovers > 2 THEN 3 ELSE takeovers END) = $3::bigint
-                        """
-                    ),
+                : DeliveryStore.taking(
+                    """
+                    due <= now() AND takeovers > 0
+                        AND (CASE WHEN lone_takeovers > 0 OR takeovers > 2 THEN 3 ELSE takeovers END) = $3::bigint
+                    """,
                     [.integer(owner), .integer(limit), .integer(isolation.rawValue)],
+                    without: unreadable,
                 )
         )
     }
 
     /// Takes up rows from the front of a line.
-    func takeDue(owner: Int64, limit: Int64, from line: String) async throws(PostgresError) -> [DueWork] {
+    func takeDue(
+        owner: Int64,
+        limit: Int64,
+        from line: String,
+        without unreadable: UnreadableSecrets? = nil,
+    ) async throws(PostgresError) -> [DueWork] {
         try await take(
-            PostgresStatement(
-                unsafeText: DeliveryStore.taking(
-                    "line = $3::text AND due <= now() AND takeovers = 0",
-                    by: "due, message_id",
-                ),
+            DeliveryStore.taking(
+                "line = $3::text AND due <= now() AND takeovers = 0",
+                by: "due, message_id",
                 [.integer(owner), .integer(limit), .text(line)],
+                without: unreadable,
             )
         )
     }
@@ -70,12 +76,11 @@ extension DeliveryStore {
     /// Takes up rows of any line that have waited until their deadline.
     func takeExpired(owner: Int64, limit: Int64) async throws(PostgresError) -> [DueWork] {
         try await take(
-            PostgresStatement(
-                unsafeText: DeliveryStore.taking(
-                    "line IS NOT NULL AND deadline <= now() AND takeovers = 0",
-                    by: "deadline"
-                ),
+            DeliveryStore.taking(
+                "line IS NOT NULL AND deadline <= now() AND takeovers = 0",
+                by: "deadline",
                 [.integer(owner), .integer(limit)],
+                without: nil,
             )
         )
     }
@@ -105,7 +110,32 @@ extension DeliveryStore {
     }
 
     /// The statement by which the instance `$1` takes up at most `$2` rows of nobody, its condition a constant.
-    private static func taking(_ condition: String, by order: String = "due") -> String {
+    private static func taking(
+        _ condition: String,
+        by order: String = "due",
+        _ parameters: [PostgresParameter],
+        without unreadable: UnreadableSecrets?,
+    ) -> PostgresStatement {
+        guard let unreadable, unreadable.leavesWork else {
+            return PostgresStatement(unsafeText: taking(condition, by: order), parameters)
+        }
+        let next = parameters.count + 1
+        // What waits for another key may be taken here once no other gateway did for a while.
+        let others = """
+             AND (sdk_app_id <> ALL($\(next)::bigint[]) OR deadline <= now())
+            AND (sdk_app_id <> ALL($\(next + 1)::bigint[]) OR reason <> $\(next + 2)::text
+                OR due <= now() - interval '10 seconds' OR deadline <= now())
+            """
+        return PostgresStatement(
+            unsafeText: taking(condition + others, by: order),
+            parameters + [
+                .integers(unreadable.leftToOthers), .integers(unreadable.sharedWithOthers),
+                .text(UnreadableSecrets.reason),
+            ],
+        )
+    }
+
+    private static func taking(_ condition: String, by order: String) -> String {
         """
         WITH due AS (
             SELECT ctid FROM pending WHERE instance_id IS NULL AND \(condition)
@@ -147,13 +177,17 @@ extension DeliveryStore {
     }
 
     /// Whether rows wait that an instance died with.
-    func hasSuspects() async throws(PostgresError) -> Bool {
+    ///
+    /// - Parameter apps: whose rows are left to others.
+    func hasSuspects(except apps: [Int64] = []) async throws(PostgresError) -> Bool {
+        let others = apps.isEmpty ? "" : "AND (sdk_app_id <> ALL($1::bigint[]) OR deadline <= now())"
         let result = try await pool.run(
             PostgresStatement(
-                """
-                SELECT EXISTS (
-                    SELECT FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 0)
-                """
+                unsafeText: """
+                    SELECT EXISTS (
+                        SELECT FROM pending WHERE instance_id IS NULL AND due <= now() AND takeovers > 0 \(others))
+                    """,
+                apps.isEmpty ? [] : [.integers(apps)],
             )
         )
         return try result.rows.first?.boolean(0) ?? false
@@ -241,18 +275,41 @@ extension DeliveryStore {
         )
     }
 
-    /// How many rows are due, owned by nobody and in no line, counted up to `limit`, and how long the oldest has been due.
-    func backlog(
-        upTo limit: Int64
-    ) async throws(PostgresError) -> (rows: Int64, oldestMicroseconds: Int64) {
-        let result = try await pool.run(
+    /// Writes down why rows wait that no gateway took up although they are due.
+    ///
+    /// - Parameter apps: none of whose keys this gateway can use.
+    func nameUnreadable(_ apps: [Int64]) async throws(PostgresError) {
+        _ = try await pool.run(
             PostgresStatement(
                 """
-                SELECT count(*), coalesce((extract(epoch FROM now() - min(due)) * 1000000)::bigint, 0)
-                FROM (SELECT due FROM pending WHERE instance_id IS NULL AND line IS NULL AND due <= now()
-                    ORDER BY due LIMIT $1::bigint) AS waiting
+                UPDATE pending SET reason = $2::text WHERE ctid = ANY (ARRAY(
+                    SELECT ctid FROM pending
+                    WHERE instance_id IS NULL AND line IS NULL AND due <= now() - interval '5 seconds'
+                        AND sdk_app_id = ANY($1::bigint[]) AND reason IN ('', 'taken_over')
+                    ORDER BY due LIMIT 10000 FOR UPDATE SKIP LOCKED))
                 """,
-                [.integer(limit)],
+                [.integers(apps), .text(UnreadableSecrets.reason)],
+            )
+        )
+    }
+
+    /// How many rows are due, owned by nobody and in no line, counted up to `limit`, and how long the oldest has been due.
+    ///
+    /// - Parameter apps: whose rows are left to others: they are none of this gateway's backlog.
+    func backlog(
+        upTo limit: Int64,
+        except apps: [Int64] = [],
+    ) async throws(PostgresError) -> (rows: Int64, oldestMicroseconds: Int64) {
+        // Without apps the index alone has the answer.
+        let others = apps.isEmpty ? "" : "AND sdk_app_id <> ALL($2::bigint[])"
+        let result = try await pool.run(
+            PostgresStatement(
+                unsafeText: """
+                    SELECT count(*), coalesce((extract(epoch FROM now() - min(due)) * 1000000)::bigint, 0)
+                    FROM (SELECT due FROM pending WHERE instance_id IS NULL AND line IS NULL AND due <= now() \(others)
+                        ORDER BY due LIMIT $1::bigint) AS waiting
+                    """,
+                [.integer(limit)] + (apps.isEmpty ? [] : [.integers(apps)]),
             )
         )
         guard let row = result.rows.first else { return (0, 0) }
@@ -261,20 +318,32 @@ extension DeliveryStore {
 
     /// How many rows of each app are due later or stand in a line, and are owned by nobody, counted up to `limit` of all,
     /// and how old the oldest is. Those that only keep a message's content for such rows are not counted.
-    func scheduled(upTo limit: Int64) async throws(PostgresError) -> QueueDepth.Scheduled {
+    ///
+    /// - Parameter apps: whose rows are left to others, so that those that are due count too.
+    func scheduled(upTo limit: Int64, with apps: [Int64] = []) async throws(PostgresError) -> QueueDepth.Scheduled {
+        let others =
+            apps.isEmpty
+            ? ""
+            : """
+            UNION ALL
+            (SELECT sdk_app_id, accepted_at FROM pending
+            WHERE instance_id IS NULL AND line IS NULL AND due <= now() AND sdk_app_id = ANY($2::bigint[])
+                LIMIT $1::bigint)
+            """
         let result = try await pool.run(
             PostgresStatement(
-                """
-                SELECT sdk_app_id, count(*), (extract(epoch FROM now() - min(accepted_at)) * 1000000)::bigint FROM (
-                    (SELECT sdk_app_id, accepted_at FROM pending
-                    WHERE instance_id IS NULL AND line IS NULL AND due > now() AND due < 'infinity' LIMIT $1::bigint)
-                    UNION ALL
-                    (SELECT sdk_app_id, accepted_at FROM pending WHERE instance_id IS NULL AND line IS NOT NULL
-                        LIMIT $1::bigint)
-                    LIMIT $1::bigint) AS scheduled
-                GROUP BY sdk_app_id
-                """,
-                [.integer(limit)],
+                unsafeText: """
+                    SELECT sdk_app_id, count(*), (extract(epoch FROM now() - min(accepted_at)) * 1000000)::bigint FROM (
+                        (SELECT sdk_app_id, accepted_at FROM pending
+                        WHERE instance_id IS NULL AND line IS NULL AND due > now() AND due < 'infinity' LIMIT $1::bigint)
+                        UNION ALL
+                        (SELECT sdk_app_id, accepted_at FROM pending WHERE instance_id IS NULL AND line IS NOT NULL
+                            LIMIT $1::bigint)
+                        \(others)
+                        LIMIT $1::bigint) AS scheduled
+                    GROUP BY sdk_app_id
+                    """,
+                [.integer(limit)] + (apps.isEmpty ? [] : [.integers(apps)]),
             )
         )
         var scheduled = QueueDepth.Scheduled()

@@ -112,6 +112,10 @@ enum AppSetCommand: Command {
 
     static func run(_ arguments: CommandArguments) async throws {
         let id = try arguments.requiredInteger("sdk-app-id")
+        guard switches.contains(where: { arguments.text($0.name) != nil }) else {
+            let names = switches.map { "--\($0.name)" }.joined(separator: ", ")
+            throw UsageError("nothing to change; give at least one of \(names)")
+        }
         let changes = try AppChanges(arguments)
         let url = try arguments.required("database-url")
         let count = try await DatabaseSession.run(url) { _, connection in

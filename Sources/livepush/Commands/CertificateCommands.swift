@@ -37,6 +37,12 @@ enum CertificateAddCommand: Command {
         guard PushTopic.isBundleID(bundleID) else {
             throw UsageError("--bundle-id: expected letters, digits, '-' and '.', such as com.example.app")
         }
+        if let bare = PushTopic.bundleID(ofTopic: bundleID) {
+            throw UsageError(
+                "--bundle-id: '\(bundleID)' is the topic of a push type, whose ending livepush adds itself; give the bare "
+                    + "bundle id: \(bare)"
+            )
+        }
         guard let environment = try arguments.oneOf("environment", ["sandbox", "production", "both"]) else {
             throw UsageError("--environment is needed: sandbox, production or both")
         }

@@ -57,6 +57,7 @@ struct SchemaMigration: Sendable {
             file: PackageResources._025_waiting_recipients_sql,
         ),
         SchemaMigration(version: 26, name: "0026_answers_lost.sql", file: PackageResources._026_answers_lost_sql),
+        SchemaMigration(version: 27, name: "0027_last_sent.sql", file: PackageResources._027_last_sent_sql),
     ]
 
     /// Applied every time, after the numbered files: functions that only ever are replaced as a whole.

@@ -208,7 +208,18 @@ struct DatabaseDoctor {
     private mutating func checkSecrets(_ connection: PostgresConnection) async throws {
         guard let seal else { return }
         let findings = try await SealedSecrets.check(seal, in: connection)
-        for (table, row) in findings.unreadable where table != "provider_token" {
+        let locked = findings.locked.intersection(["app", "certificate"])
+        if !locked.isEmpty {
+            let kinds = [
+                ("app", "the secret keys of apps"), ("certificate", "the private keys of certificates"),
+            ].filter { locked.contains($0.0) }.map { "\($0.1) (\(findings.stored[$0.0] ?? 0))" }
+            report.fail(
+                "master key",
+                "opens none of \(kinds.joined(separator: " and none of ")): LIVEPUSH_MASTER_KEY is not the one that sealed "
+                    + "them. A gateway with it is not ready (/readyz), and leaves their work to others: start it with the right one"
+            )
+        }
+        for (table, row) in findings.unreadable where table != "provider_token" && !locked.contains(table) {
             report.fail(
                 "master key",
                 "does not open \(row): set the LIVEPUSH_MASTER_KEY it was sealed with, or add it again (livepush \(table) add)"

@@ -25,7 +25,7 @@ enum GatewayProcess {
         )
         let directory = ApplicationDirectory(seal: seal, logger: logger)
         let tokens = ProviderTokenCache(rules: configuration.gateway.apns.providerTokens)
-        let state = ServeState(instance: instance)
+        let state = ServeState(instance: instance, directory: directory)
         var lanes: [ServeLane] = []
         for _ in sockets {
             lanes.append(

@@ -6,6 +6,7 @@ import HTTPServer
 import Logging
 import Pushwoosh
 import TencentIM
+import VerbatimJSON
 
 /// One lane of a gateway process: a thread with its listener, its dialects and its part of the gateway.
 actor ServeLane {
@@ -140,8 +141,8 @@ actor ServeLane {
             return await pushwoosh.respond(to: request)
         }
         switch request.path {
-        case "/healthz": return health(request, isWell: true)
-        case "/readyz": return health(request, isWell: state.isReady)
+        case "/healthz": return health(request, obstacle: nil)
+        case "/readyz": return health(request, obstacle: state.obstacle)
         case "/metrics": return await metrics(request)
         default: return ServeLane.notFound
         }
@@ -159,9 +160,14 @@ actor ServeLane {
     }
 
     @inline(never)
-    private func health(_ request: HTTPRequest, isWell: Bool) -> HTTPResponse {
+    private func health(_ request: HTTPRequest, obstacle: String?) -> HTTPResponse {
         guard ServeLane.reads(request) else { return ServeLane.methodNotAllowed }
-        return .json(isWell ? 200 : 503, Array(#"{"status":"\#(isWell ? "ok" : "unavailable")"}"#.utf8))
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("status", obstacle == nil ? "ok" : "unavailable")
+        writer.member("reason", obstacle)
+        writer.endObject()
+        return .json(obstacle == nil ? 200 : 503, writer.bytes)
     }
 
     private static func reads(_ request: HTTPRequest) -> Bool {

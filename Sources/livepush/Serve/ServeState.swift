@@ -5,14 +5,18 @@ import Synchronization
 final class ServeState: Sendable {
     private let isDraining = Atomic(false)
     private let instance: GatewayInstance
+    private let directory: ApplicationDirectory
 
-    init(instance: GatewayInstance) {
+    init(instance: GatewayInstance, directory: ApplicationDirectory) {
         self.instance = instance
+        self.directory = directory
     }
 
-    /// PostgreSQL answers, and the process does not end.
-    var isReady: Bool {
-        !isDraining.load(ordering: .relaxed) && instance.isReady
+    /// Why not, in words; nil: PostgreSQL answers, its secrets can be opened, and the process does not end.
+    var obstacle: String? {
+        if isDraining.load(ordering: .relaxed) { return "the gateway ends" }
+        guard instance.isReady else { return "PostgreSQL does not answer, or takes no writes" }
+        return directory.obstacle
     }
 
     func beginDraining() {
