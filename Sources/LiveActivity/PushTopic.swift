@@ -13,13 +13,10 @@ public enum PushTopic {
         bundleID
     }
 
-    /// The bundle id of a text that is a topic of another push type than alert; nil: it is none.
+    /// The bundle id of a text that is the topic of Live Activity pushes; nil: it is none.
     public static func bundleID(ofTopic text: String) -> String? {
-        for suffix in [liveActivitySuffix, ".voip"] where text.hasSuffix(suffix) && text.utf8.count > suffix.utf8.count
-        {
-            return String(text.dropLast(suffix.count))
-        }
-        return nil
+        guard text.hasSuffix(liveActivitySuffix), text.utf8.count > liveActivitySuffix.utf8.count else { return nil }
+        return String(text.dropLast(liveActivitySuffix.count))
     }
 
     /// Whether a text can be a bundle id: 1 to 155 letters, digits, `-` and `.`.
