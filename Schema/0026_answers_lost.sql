@@ -2,7 +2,7 @@
 -- pushes on their way.
 
 ALTER TABLE delivery ADD COLUMN answers_lost smallint;
-COMMENT ON COLUMN delivery.answers_lost IS 'After how many attempts no answer came although APNs may have taken the push, those included that may have been under way in a gateway that died; null: none. The phone may have got the push so many times more than the outcome tells, under the same apns-id.';
+COMMENT ON COLUMN delivery.answers_lost IS 'After how many attempts no answer came although APNs may have taken the push, those included that may have been under way in a gateway that died; null: none. The phone may have got the push more often than the outcome tells, under the same apns-id.';
 
 CREATE OR REPLACE VIEW recent_deliveries AS
 SELECT
@@ -15,4 +15,4 @@ SELECT
 FROM delivery
 JOIN message ON message.id = delivery.message_id AND message.accepted_at = delivery.accepted_at
 WHERE delivery.accepted_at > now() - interval '7 days' AND message.accepted_at > now() - interval '7 days';
-COMMENT ON COLUMN recent_deliveries.answers_lost IS 'After how many attempts no answer came although APNs may have taken the push: the phone may have got it so many times more than the outcome tells. null: none.';
+COMMENT ON COLUMN recent_deliveries.answers_lost IS 'After how many attempts no answer came although APNs may have taken the push: the phone may have got it more often than the outcome tells. null: none.';

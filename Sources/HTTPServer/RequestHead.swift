@@ -118,10 +118,12 @@ private struct Framing {
                 guard let length = Framing.number(value) else { throw .malformedRequest }
                 contentLength = length
             case 16 where headers.matches(field, "Content-Encoding"):
-                // Else the body would be called broken JSON, and its sender would look for the fault there.
-                guard value.isEmpty || HTTPHeaders.equals(value, "identity") else {
-                    throw .contentCodingNotImplemented
+                // Else the body would be called broken JSON, and its sender would look for the fault there. What is no
+                // coding, such as the UTF-8 that some clients write here, says nothing of the body.
+                let isCompressed = ["gzip", "x-gzip", "deflate", "compress", "x-compress", "br", "zstd"].contains {
+                    HTTPHeaders.equals(value, $0)
                 }
+                guard !isCompressed else { throw .contentCodingNotImplemented }
             case 17 where headers.matches(field, "Transfer-Encoding"):
                 transferCodings += 1
                 isChunkedOnly = transferCodings == 1 && HTTPHeaders.equals(value, "chunked")

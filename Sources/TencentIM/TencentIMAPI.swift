@@ -166,6 +166,11 @@ public final class TencentIMAPI {
             try message.prepare(endpoint: endpoint, application: application, nickname: nickname)
         }
 
+        @inline(never)
+        func heed(_ review: ContentReview) throws(TencentError) {
+            try warnings.heed(review)
+        }
+
         func planned(_ prepared: ChatMessage.Prepared) -> PlannedOrder {
             PlannedOrder(
                 order: prepared.order,
@@ -255,15 +260,9 @@ public final class TencentIMAPI {
         let review = try await TencentError.translating { () async throws(GatewayUnavailable) in
             try await gateway.review(order.order)
         }
-        return if let review { try self.order(sending, heeding: review) } else { order }
-    }
-
-    @inline(never)
-    private func order(_ sending: Sending, heeding review: ContentReview) throws(TencentError) -> PlannedOrder {
-        var prepared = try sending.prepared()
-        try prepared.heed(review)
-        sending.warnings = prepared.warnings
-        return sending.planned(prepared)
+        guard let review else { return order }
+        try sending.heed(review)
+        return review.fitsAll == nil ? order : order.fitting(review.fitsAll)
     }
 
     private func message(

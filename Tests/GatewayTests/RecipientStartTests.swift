@@ -18,10 +18,17 @@ struct RecipientStartTests {
         )
     }
 
-    private func script(_ activity: ActivityInstruction = start(), extensions: Bool = true) throws -> DeliveryScript {
+    private func script(
+        _ activity: ActivityInstruction = start(),
+        extensions: Bool = true,
+        isTakenOver: Bool = false,
+    ) throws -> DeliveryScript {
         var application = Fixture.application()
         application.allowsExtensions = extensions
-        return DeliveryScript(try Fixture.message(Fixture.order(activity), application: application))
+        return DeliveryScript(
+            try Fixture.message(Fixture.order(activity), application: application),
+            isTakenOver: isTakenOver,
+        )
     }
 
     private func update() -> ActivityInstruction {
@@ -61,6 +68,15 @@ struct RecipientStartTests {
         #expect(
             script.answered(0, .accepted) == ["live_activity to phone-1: accepted_by_apns, start_token_registered"]
         )
+    }
+
+    @Test("may have been sent by the gateway that died with it")
+    func takenOver() throws {
+        var script = try script(isTakenOver: true)
+        _ = script.start()
+        _ = script.found([])
+        _ = script.found(starts: [try found()])
+        #expect(script.answersLost == [1])
     }
 
     @Test("is an update where the activity runs, and no other phone of the recipient is sent a start")

@@ -230,6 +230,20 @@ struct UnreadableSecretsTests {
             try await database.store.nameUnreadable([8])
             let reasons = "SELECT string_agg(reason, ',' ORDER BY message_id) FROM pending"
             #expect(try database.sql(reasons) == ",secret_not_readable,")
+            // Not in the way of those that others wait for: put off by what it waited, within bounds.
+            let delay =
+                "SELECT round(extract(epoch FROM due - now())) FROM pending WHERE message_id = \(receipts[1].id)"
+            #expect(try ["4", "5"].contains(database.sql(delay)))
+            for (age, seconds) in [("100 seconds", "10"), ("1 day", "300")] {
+                try database.sql(
+                    """
+                    UPDATE pending SET due = now() - interval '6 seconds', accepted_at = now() - interval '\(age)'
+                    WHERE message_id = \(receipts[1].id)
+                    """
+                )
+                try await database.store.nameUnreadable([8])
+                #expect(try [seconds, "\((Int(seconds) ?? 0) - 1)"].contains(database.sql(delay)), "\(age)")
+            }
             let hasAny = try await database.store.hasSuspects(except: [8, StoreDatabase.sdkAppID])
             #expect(!hasAny)
             let hasOther = try await database.store.hasSuspects(except: [8])

@@ -127,6 +127,16 @@ struct HTTPServerRefusalTests {
         await server.stop()
     }
 
+    @Test("not a body whose Content-Encoding names no compression", arguments: ["", "identity", "UTF-8"])
+    func noCompression(_ coding: String) async throws {
+        let server = try await ServerUnderTest.started(HTTPServerRefusalTests.configuration)
+        let client = try Client(port: server.port)
+        client.send(HTTPServerRefusalTests.post("Content-Length: 3\r\nContent-Encoding: \(coding)") + "abc")
+        #expect(try client.readAnswer().status == 200)
+        #expect(await server.requests.count == 1)
+        await server.stop()
+    }
+
     @Test("a body that is still being sent, without a reset")
     func largeBodyReadsAnswer() async throws {
         let server = try await ServerUnderTest.started(HTTPServerRefusalTests.configuration)

@@ -181,7 +181,10 @@ final class DeliveryEngine {
             let task = RecipientTask(
                 recipient.account,
                 message,
-                RecipientDelivery(progress: recipient.progress, isTakenOver: fate == .takenOver),
+                RecipientDelivery(
+                    progress: recipient.progress,
+                    isTakenOver: fate == .takenOver || fate == .quarantined
+                ),
                 owner,
                 from: line
             )

@@ -176,15 +176,27 @@ extension RecipientDelivery {
             progress.targets[known].state = .pushing
             return known
         }
-        progress.targets.append(
-            DeliveryTarget(
-                kind: .start,
-                installation: start.installation,
-                tokenFingerprint: start.tokenFingerprint,
-                state: .pushing,
-                reason: "start_token_registered",
-            )
+        return begin(.start, on: start.installation, start.tokenFingerprint, because: "start_token_registered")
+    }
+
+    /// A target that nothing was tried for yet, as far as it is known.
+    ///
+    /// - Returns: its position.
+    mutating func begin(
+        _ kind: DeliveryTarget.Kind,
+        on installation: String,
+        _ tokenFingerprint: String,
+        because reason: String,
+    ) -> Int {
+        var target = DeliveryTarget(
+            kind: kind,
+            installation: installation,
+            tokenFingerprint: tokenFingerprint,
+            state: .pushing,
+            reason: reason,
         )
+        target.answersLost = isTakenOver ? 1 : 0
+        progress.targets.append(target)
         return progress.targets.count - 1
     }
 

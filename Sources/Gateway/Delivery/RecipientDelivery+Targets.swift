@@ -39,16 +39,7 @@ extension RecipientDelivery {
             case .start: "start_token_registered"
             case .device: progress.notificationReason
             }
-        var target = DeliveryTarget(
-            kind: kind,
-            installation: installation,
-            tokenFingerprint: token.fingerprint,
-            state: .pushing,
-            reason: reason,
-        )
-        target.answersLost = isTakenOver ? 1 : 0
-        progress.targets.append(target)
-        return progress.targets.count - 1
+        return begin(kind, on: installation, token.fingerprint, because: reason)
     }
 
     /// Settles what waited for registrations that went away meanwhile.

@@ -17,4 +17,11 @@ public final class PlannedOrder: Sendable {
         self.sendAt = sendAt
         self.isPushToAll = isPushToAll
     }
+
+    /// The same, all phones of which decode the content by these schemas: it is not checked again when it is sent.
+    public func fitting(_ schemas: ContentSchemas?) -> PlannedOrder {
+        var order = order
+        order.fitsAll = schemas
+        return PlannedOrder(order: order, digest: digest, sendAt: sendAt, isPushToAll: isPushToAll)
+    }
 }

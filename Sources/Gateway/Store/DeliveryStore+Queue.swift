@@ -275,17 +275,21 @@ extension DeliveryStore {
         )
     }
 
-    /// Writes down why rows wait that no gateway took up although they are due.
+    /// Writes down why rows wait that no gateway took up although they are due, and puts them off for a tenth of their
+    /// age, so that what waits for long is not in the way of all who look for due rows.
     ///
     /// - Parameter apps: none of whose keys this gateway can use.
     func nameUnreadable(_ apps: [Int64]) async throws(PostgresError) {
         _ = try await pool.run(
             PostgresStatement(
                 """
-                UPDATE pending SET reason = $2::text WHERE ctid = ANY (ARRAY(
+                UPDATE pending SET reason = $2::text, due = least(
+                    deadline,
+                    now() + greatest(interval '5 seconds', least((now() - accepted_at) / 10, interval '5 minutes')))
+                WHERE ctid = ANY (ARRAY(
                     SELECT ctid FROM pending
                     WHERE instance_id IS NULL AND line IS NULL AND due <= now() - interval '5 seconds'
-                        AND sdk_app_id = ANY($1::bigint[]) AND reason IN ('', 'taken_over')
+                        AND deadline > now() AND sdk_app_id = ANY($1::bigint[])
                     ORDER BY due LIMIT 10000 FOR UPDATE SKIP LOCKED))
                 """,
                 [.integers(apps), .text(UnreadableSecrets.reason)],
