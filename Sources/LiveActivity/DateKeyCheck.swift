@@ -61,7 +61,7 @@ public enum DateKeyCheck {
         "at", "on", "by", "start", "starts", "started", "begin", "begins", "end", "ends", "ended", "finish", "finished",
         "due",
         "arrival", "departure", "created", "updated", "modified", "scheduled", "delivered", "refreshed", "day",
-        "completed", "expired", "kickoff", "boarding", "takeoff", "landing",
+        "expired", "kickoff", "boarding", "takeoff", "landing",
     ]
 
     /// `estimatedDeliveryTime` and `estimated_delivery_time` in words, in lower case.

@@ -164,7 +164,8 @@ final class DeclarationTable {
         } else {
             var around = scope
             while let current = around, found == nil {
-                found = current.name == first && current.parent == nil ? current : self.nested(first, in: current)
+                let isOuter = current.name == first && current.parent == nil
+                found = self.nested(first, in: current) ?? (isOuter ? current : nil)
                 around = current.parent
             }
             found = found ?? self.top[first]

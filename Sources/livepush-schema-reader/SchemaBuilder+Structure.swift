@@ -168,10 +168,10 @@ extension SchemaBuilder {
                 return self.type(named: element.expression, in: type).map { .array($0) }
             }
             if let member = call.calledExpression.as(MemberAccessExprSyntax.self), let base = member.base {
-                if member.declName.baseName.text == "init" { return self.type(named: base, in: type) }
+                if member.declName.baseName.text == "init" { return self.type(made: base, by: call, in: type) }
                 return self.enumeration(base, hasCase: member.declName.baseName.plainName, in: type)
             }
-            return self.type(named: call.calledExpression, in: type)
+            return self.type(made: call.calledExpression, by: call, in: type)
         }
         if let member = value.as(MemberAccessExprSyntax.self), let base = member.base {
             let name = member.declName.baseName.plainName
@@ -213,6 +213,35 @@ extension SchemaBuilder {
         }
         guard let read = try? ContentType(parsing: name), case .scalar = read else { return nil }
         return read
+    }
+
+    /// What a call of an initializer makes; nil also where it makes an optional, such as `URL(string: "...")`, or may.
+    private func type(made: ExprSyntax, by call: FunctionCallExprSyntax, in type: TypeDeclaration) -> ContentType? {
+        guard let read = self.type(named: made, in: type) else { return nil }
+        let labels = call.arguments.map { $0.label?.plainName ?? "_" }
+        guard call.trailingClosure == nil, !labels.isEmpty else { return read }
+        guard case .scalar(let scalar) = read else {
+            guard labels != ["rawValue"],
+                let named = self.table.declaration(named: made.trimmedDescription, from: type),
+                let declared = self.table.resolvingAliases(named)
+            else { return nil }
+            let initializers = (declared.members + declared.extensionMembers.map(\.declaration))
+                .compactMap { $0.as(InitializerDeclSyntax.self) }
+            return initializers.contains { $0.optionalMark != nil } ? nil : read
+        }
+        let first = call.arguments.first?.expression
+        let isNumber =
+            first.map { $0.is(IntegerLiteralExprSyntax.self) || $0.is(FloatLiteralExprSyntax.self) } ?? false
+        let neverFails: [String] =
+            switch scalar {
+            case .date:
+                ["timeIntervalSinceNow", "timeIntervalSince1970", "timeIntervalSinceReferenceDate", "timeInterval"]
+            case .string: ["describing", "repeating"]
+            case .url: ["fileURLWithPath", "filePath"]
+            case .data: ["count", "repeating"]
+            default: []
+            }
+        return neverFails.contains(labels[0]) || (labels == ["_"] && isNumber) ? read : nil
     }
 
     private func enumeration(_ base: ExprSyntax, hasCase name: String, in type: TypeDeclaration) -> ContentType? {
@@ -260,6 +289,7 @@ extension SchemaBuilder {
             )
             return []
         }
+        self.refuseUndecided(in: keys, ofWhatDecides: type)
         let conformances = self.table.conformances(of: keys)
         guard conformances.contains("CodingKey") else { return nil }
         let isText = conformances.contains("String")

@@ -261,14 +261,7 @@ final class SchemaBuilder {
                 in: type.file
             )
         }
-        for undecided in type.undecided {
-            self.problems.error(
-                "whether \(undecided.condition.trimmedDescription) is set decides how \(type.name) is decoded; "
-                    + "--define FLAG sets a flag, --undefine FLAG tells that it is not set",
-                at: undecided.condition,
-                in: undecided.file,
-            )
-        }
+        self.refuseUndecided(in: type, ofWhatDecides: type)
         self.checkCodable(type)
         self.refuseCustomDecoding(of: type)
         return if case .enumeration = type.kind { self.enumeration(type) } else { self.structure(type) }
@@ -333,6 +326,18 @@ final class SchemaBuilder {
         }
     }
 
+    /// Conditions around members of which nobody knows whether they hold.
+    func refuseUndecided(in declaration: TypeDeclaration, ofWhatDecides type: TypeDeclaration) {
+        for undecided in declaration.undecided {
+            self.problems.error(
+                "whether \(undecided.condition.trimmedDescription) is set decides how \(type.name) is decoded; "
+                    + "--define FLAG sets a flag, --undefine FLAG tells that it is not set",
+                at: undecided.condition,
+                in: undecided.file,
+            )
+        }
+    }
+
     private func refuseCustomDecoding(of type: TypeDeclaration) {
         let conformances = self.table.conformances(of: type)
         let inherited =
@@ -350,7 +355,7 @@ final class SchemaBuilder {
             guard parameters.count == 1, let parameter = parameters.first else { continue }
             let parameterType = parameter.type.trimmedDescription
             switch parameter.firstName.plainName {
-            case "from" where parameterType.hasSuffix("Decoder"):
+            case "from" where parameterType.contains("Decoder"):
                 self.problems.error(
                     "\(type.name) decodes itself with its own init(from:), which cannot be read; --any "
                         + "\(type.qualifiedName) takes whatever stands there; or write the schema as JSON (livepush schema "

@@ -217,6 +217,29 @@ struct SchemaReaderTests {
         #expect(types["A.Score"] == "nested: Date, own: Date")
     }
 
+    @Test("The nearest type of a name is a nested one, though its outer type is called so; calls that make no optional")
+    func nearestAndCalls() throws {
+        let (_, types) = try self.read(
+            """
+            struct Order: ActivityAttributes {
+                struct ContentState: Codable, Hashable {
+                    var order: Order
+                    var at = Date(timeIntervalSinceNow: 60)
+                    var id = UUID()
+                    var share = CGFloat(1.5)
+                    var note = Note(text: "")
+                }
+                struct Order: Codable, Hashable { var number: Int }
+                struct Note: Codable, Hashable { var text: String }
+                var title: String
+            }
+            """
+        )
+        #expect(
+            types["Order.ContentState"] == "order: Order.Order, at: Date, id: UUID, share: CGFloat, note: Order.Note"
+        )
+    }
+
     @Test("#if is decided as for an iPhone; flags can be told")
     func conditions() throws {
         let source = """
@@ -269,6 +292,25 @@ struct SchemaReaderTests {
             (
                 "state", "init(from decoder: any Decoder) throws { fatalError() }",
                 "4:9: error: ContentState decodes itself with its own init(from:)"
+            ),
+            (
+                "state", "init(from decoder: (any Decoder)) throws { fatalError() }",
+                "4:9: error: ContentState decodes itself with its own init(from:)"
+            ),
+            ("state", #"var x = URL(string: "https://a.b")"#, "4:13: error: the type of x cannot be told"),
+            ("state", #"var x = Int("5")"#, "4:13: error: the type of x cannot be told"),
+            (
+                "state", #"var x = In(rawValue: "a"); enum In: String, Codable { case a }"#,
+                "4:13: error: the type of x cannot be told"
+            ),
+            (
+                "state", "var x = In(1); struct In: Codable { var y: Int; init?(_ y: Int) { nil } }",
+                "4:13: error: the type of x cannot be told"
+            ),
+            (
+                "state",
+                "var x: Int?; enum CodingKeys: String, CodingKey {\n#if BETA\ncase x\n#else\ncase x = \"y\"\n#endif\n}",
+                "error: whether BETA is set decides how ContentState is decoded"
             ),
             ("state", "weak var x: Track?", "4:9: error: a weak property cannot be read"),
             (

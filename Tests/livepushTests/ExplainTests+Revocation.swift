@@ -44,6 +44,7 @@ extension EndToEndTests.ExplainTests {
             try gateway.peer.answer(phones[2].deviceToken, .status(400, "BadMessageId"))
             let task = try push(gateway, to: "alice", "bob", "carol")
             let first = try gateway.peer.exactly(3)
+            try gateway.expectSQL("SELECT count(*) FROM delivery", "3")
             try gateway.expectSQL("SELECT count(*) FROM pending WHERE account = 'bob'", "1")
             try gateway.expectSQL("SELECT count(*) FROM pending WHERE instance_id IS NOT NULL", "0")
             try gateway.sql("UPDATE device SET notification_permission = NULL")

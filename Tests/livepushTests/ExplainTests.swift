@@ -24,7 +24,8 @@ extension EndToEndTests {
             let answer = try HTTPExchange("POST", port: gateway.port, target, body: body ?? message.json).answer()
             #expect(answer.status == 200, sourceLocation: sourceLocation)
             #expect(try gateway.peer.pushes().count == pushes, sourceLocation: sourceLocation)
-            #expect(try tables(gateway) == before, sourceLocation: sourceLocation)
+            let after = try tables(gateway)
+            #expect(after == before, sourceLocation: sourceLocation)
             return try answer.json
         }
 
