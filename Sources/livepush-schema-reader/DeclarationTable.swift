@@ -10,6 +10,8 @@ final class DeclarationTable {
     private(set) var all: [TypeDeclaration] = []
     /// Conditions around whole declarations that could not be decided.
     private(set) var undecided: [(condition: ExprSyntax, file: SourceFile)] = []
+    /// Those of them around extensions that may say how a type is decoded.
+    private(set) var undecidedDecoding: [(condition: ExprSyntax, file: SourceFile)] = []
     /// Extensions of types that were not read, such as those of the standard library.
     private(set) var foreignExtensions: [(node: ExtensionDeclSyntax, file: SourceFile)] = []
 
@@ -30,7 +32,9 @@ final class DeclarationTable {
         while true {
             let rest = waiting.filter { !self.add($0.0, $0.1) }
             guard rest.count < waiting.count else {
-                self.foreignExtensions = rest.map { (node: $0.0, file: $0.1) }
+                // A type of these files may be named with their module.
+                self.foreignExtensions = rest.filter { !self.add($0.0, $0.1, isModuleNamed: true) }
+                    .map { (node: $0.0, file: $0.1) }
                 return
             }
             waiting = rest
@@ -54,6 +58,10 @@ final class DeclarationTable {
                 declarations += self.topLevel(inner, in: file)
             } catch {
                 self.undecided.append((error.condition, file))
+                let text = block.trimmedDescription
+                if text.contains("extension "), text.contains("CodingKey") || text.contains("init(from") {
+                    self.undecidedDecoding.append((error.condition, file))
+                }
             }
         }
         return declarations
@@ -99,8 +107,9 @@ final class DeclarationTable {
     }
 
     /// False if the type that it extends is not there (yet).
-    private func add(_ node: ExtensionDeclSyntax, _ file: SourceFile) -> Bool {
-        guard let type = self.declaration(named: node.extendedType.trimmedDescription, from: nil) else { return false }
+    private func add(_ node: ExtensionDeclSyntax, _ file: SourceFile, isModuleNamed: Bool = false) -> Bool {
+        let parts = node.extendedType.trimmedDescription.split(separator: ".").dropFirst(isModuleNamed ? 1 : 0)
+        guard let type = self.declaration(named: parts.joined(separator: "."), from: nil) else { return false }
         type.inherited += (node.inheritanceClause?.inheritedTypes ?? []).map { ($0.type, file) }
         let members = self.members(node.memberBlock.members, of: type, in: file)
         type.extensionMembers += members.map { ($0, file) }

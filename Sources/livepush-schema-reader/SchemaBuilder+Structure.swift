@@ -78,7 +78,10 @@ extension SchemaBuilder {
             return
         }
         for attribute in variable.attributes {
-            guard case .attribute(let attribute) = attribute else { continue }
+            guard case .attribute(let attribute) = attribute else {
+                self.problems.error("attributes under #if cannot be read", at: attribute, in: type.file)
+                continue
+            }
             let name = attribute.attributeName.trimmedDescription
             guard !Self.harmlessAttributes.contains(name) else { continue }
             self.problems.error(
@@ -289,7 +292,7 @@ extension SchemaBuilder {
             )
             return []
         }
-        self.refuseUndecided(in: keys, ofWhatDecides: type)
+        self.refuse(keys.undecided, asDeciding: type.name)
         let conformances = self.table.conformances(of: keys)
         guard conformances.contains("CodingKey") else { return nil }
         let isText = conformances.contains("String")

@@ -26,6 +26,7 @@ final class SchemaBuilder {
     /// The schema; nil if problems were found.
     func schema(of attributes: TypeDeclaration) throws(SchemaError) -> ActivitySchema? {
         self.refuseOwnContainers()
+        self.refuse(self.table.undecidedDecoding, asDeciding: "a type that an extension there extends")
         let attributesType = self.reference(to: attributes, at: attributes.node, in: attributes.file)
         guard let state = attributes.nested["ContentState"] else {
             self.problems.error(
@@ -261,7 +262,7 @@ final class SchemaBuilder {
                 in: type.file
             )
         }
-        self.refuseUndecided(in: type, ofWhatDecides: type)
+        self.refuse(type.undecided, asDeciding: type.name)
         self.checkCodable(type)
         self.refuseCustomDecoding(of: type)
         return if case .enumeration = type.kind { self.enumeration(type) } else { self.structure(type) }
@@ -326,11 +327,11 @@ final class SchemaBuilder {
         }
     }
 
-    /// Conditions around members of which nobody knows whether they hold.
-    func refuseUndecided(in declaration: TypeDeclaration, ofWhatDecides type: TypeDeclaration) {
-        for undecided in declaration.undecided {
+    /// Of these conditions nobody knows whether they hold.
+    func refuse(_ conditions: [(condition: ExprSyntax, file: SourceFile)], asDeciding name: String) {
+        for undecided in conditions {
             self.problems.error(
-                "whether \(undecided.condition.trimmedDescription) is set decides how \(type.name) is decoded; "
+                "whether \(undecided.condition.trimmedDescription) is set decides how \(name) is decoded; "
                     + "--define FLAG sets a flag, --undefine FLAG tells that it is not set",
                 at: undecided.condition,
                 in: undecided.file,

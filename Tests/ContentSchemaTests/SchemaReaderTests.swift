@@ -240,6 +240,32 @@ struct SchemaReaderTests {
         )
     }
 
+    @Test(
+        "An extension that says how a type is decoded is not passed over, be it under a flag or named with its module",
+        arguments: [
+            (
+                "#if BETA\nextension D.S { init(from decoder: any Decoder) throws { n = 0 } }\n#endif",
+                "whether BETA is set"
+            ),
+            ("extension App.D.S { init(from decoder: any Decoder) throws { n = 0 } }", "S decodes itself"),
+            ("#if BETA\nextension D.S { static let one = 1 }\n#endif", nil),
+        ] as [(String, String?)],
+    )
+    func extensions(text: String, message: String?) throws {
+        let outcome = try SchemaReader.read(
+            """
+            struct D: ActivityAttributes {
+                struct ContentState: Codable, Hashable { var s: S }
+                struct S: Codable, Hashable { var n: Int }
+            }
+            \(text)
+            """,
+            []
+        )
+        #expect((outcome.status == 0) == (message == nil), "\(outcome.errors)")
+        if let message { #expect(outcome.errors.contains(message), "\(outcome.errors)") }
+    }
+
     @Test("#if is decided as for an iPhone; flags can be told")
     func conditions() throws {
         let source = """
@@ -312,6 +338,7 @@ struct SchemaReaderTests {
                 "var x: Int?; enum CodingKeys: String, CodingKey {\n#if BETA\ncase x\n#else\ncase x = \"y\"\n#endif\n}",
                 "error: whether BETA is set decides how ContentState is decoded"
             ),
+            ("state", "#if os(iOS)\n@Wrap\n#endif\nvar x: Int", "error: attributes under #if cannot be read"),
             ("state", "weak var x: Track?", "4:9: error: a weak property cannot be read"),
             (
                 "state", "var x: In.ID; struct In: Codable { var id: Int }",
