@@ -180,7 +180,7 @@ extension EndToEndTests {
             "C71: of 600 updates the phone shows the last: 60 go with priority 10 in an hour, then 5, none is throttled"
         )
         func manyUpdates() throws {
-            try LockScreens.run(flags: ["--activity-interval", "0.02"]) { screens in
+            try LockScreens.run(flags: ["--activity-interval", "0.002"]) { screens in
                 try screens.register()
                 let hour = try screens.gateway.now() / 3600
                 for step in 1...600 {
