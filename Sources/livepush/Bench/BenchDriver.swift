@@ -17,6 +17,8 @@ final class BenchDriver {
     private let pushesBefore: Int64
     private var posted: Int64 = 0
     private var connections: [DriverConnection] = []
+    /// The connection that is looked at first for the next message: none goes without any for long.
+    private var turn = 0
     private var next = 0
     private var start = MonotonicTime.now
     private var answered = 0
@@ -87,7 +89,9 @@ final class BenchDriver {
 
     /// - Returns: false if a message waits for its accounts' turn.
     private func post() -> Bool {
-        for connection in connections {
+        // In turn: the gateway closes a connection on which no request comes.
+        for index in Array(connections.indices[turn...]) + connections.indices[..<turn] {
+            let connection = connections[index]
             while connection.messages.count < inFlight, next < messages.count {
                 let message = messages[next]
                 let now = MonotonicTime.now
@@ -102,6 +106,7 @@ final class BenchDriver {
                 answers[2 * message.number] = (due ?? now).nanoseconds
                 connection.post(request, message.number)
                 next += 1
+                turn = (index + 1) % connections.count
             }
         }
         return true
